@@ -1,0 +1,90 @@
+# make demo      compile monitors for the shipped digits model and bench them (under three minutes)
+# make test      the whole test suite, linters and type checks included
+# make format    format Python and C
+# make clean     remove everything that make made
+#
+# Every target does its own set-up, in virtual environments below .venv/.
+
+PYTHON ?= python3
+SHELL := /bin/bash -o pipefail
+ENVS := .venv
+DEMO := $(ENVS)/demo
+DEV := $(ENVS)/dev
+# The two environments of a device: each with NumPy, one interpreter, and nothing else.
+LITERT := $(ENVS)/device-litert
+TFLITE_RUNTIME := $(ENVS)/device-tflite-runtime
+SOURCES := $(shell find compiler runtime targets bench -type f -not -path '*/__pycache__/*' -not -name '*.so') pyproject.toml README.md
+C_SOURCES := $(shell find runtime tests -name '*.c' -o -name '*.h' -o -name '*.hpp')
+PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
+OUT := out
+JOBS ?= 2
+
+.PHONY: demo test lint types unit devices system format clean
+
+demo: $(DEMO)/installed
+	mkdir -p $(OUT)
+	$(DEMO)/bin/edgemon compile bench/demo/digits_int8.tflite --data bench/demo/digits.npz \
+	  --expect-accuracy 0.85 --out $(OUT)/digits --force
+	$(DEMO)/bin/edgemon run $(OUT)/digits --data 'bench/demo/novelty.npz[0:5]'
+	$(DEMO)/bin/edgemon bench $(OUT)/digits --data bench/demo/digits.npz
+
+test: system lint types unit
+
+lint: $(DEV)/installed
+	$(DEV)/bin/ruff check .
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/clang-format --dry-run --Werror --style=file:runtime/c/.clang-format $(C_SOURCES)
+
+types: $(DEV)/installed
+	$(DEV)/bin/mypy $(PACKAGES:%=-p %)
+
+unit: $(DEV)/installed devices
+	EDGEMON_DEVICE_PYTHONS=$(abspath $(LITERT)/bin/python):$(abspath $(TFLITE_RUNTIME)/bin/python) \
+	  $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs
+
+devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
+
+# Debian packages that the fuzz test needs; without root the test skips and says so.
+system:
+	@if ! command -v clang >/dev/null || ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer* >/dev/null 2>&1; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang libclang-rt-14-dev >/dev/null; \
+	  else echo "clang with libFuzzer is not installed: the fuzz test will be skipped"; fi; \
+	fi
+
+format: $(DEV)/installed
+	$(DEV)/bin/ruff check --fix-only .
+	$(DEV)/bin/ruff format .
+	$(DEV)/bin/clang-format -i --style=file:runtime/c/.clang-format $(C_SOURCES)
+
+clean:
+	rm -rf $(ENVS) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(ENVS)/%/bin/python:
+	$(PYTHON) -m venv $(@D)/..
+	$@ -m pip install --quiet --upgrade pip
+
+$(DEMO)/installed: $(DEMO)/bin/python $(SOURCES)
+	$< -m pip install --quiet '.[compile]'
+	@touch $@
+
+$(DEV)/installed: $(DEV)/bin/python $(SOURCES)
+	$< -m pip install --quiet '.[dev]'
+	@touch $@
+
+$(ENVS)/wheel: $(DEV)/installed
+	rm -rf $@
+	$(DEV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
+	@touch $@
+
+$(LITERT)/installed: $(LITERT)/bin/python $(ENVS)/wheel
+	$< -m pip install --quiet --force-reinstall --no-deps $(ENVS)/wheel/*.whl
+	$< -m pip install --quiet 'edgemon[tflite]' --find-links $(ENVS)/wheel
+	@touch $@
+
+$(TFLITE_RUNTIME)/installed: $(TFLITE_RUNTIME)/bin/python $(ENVS)/wheel
+	$< -m pip install --quiet --force-reinstall --no-deps $(ENVS)/wheel/*.whl
+	$< -m pip install --quiet 'edgemon[tflite-runtime]' --find-links $(ENVS)/wheel
+	@touch $@
+
+.PRECIOUS: $(ENVS)/%/bin/python

@@ -1,0 +1,148 @@
+"""``edgemon bench``: everything that a bundle costs, in one document."""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+import zlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon import targets
+from edgemon.bench import budget, latency, memory
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data import load
+from edgemon.compiler.models.tflite import write_untapped
+from edgemon.compiler.reporter import Reporter
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.tflite import Classifier
+
+Array = npt.NDArray[Any]
+
+IMAGES = 256  # rows that are cycled through
+
+
+def run_benchmark(
+    path: Path,
+    data: str,
+    *,
+    limits: dict[str, float],
+    rounds: int,
+    target_name: str | None = None,
+    threads: int = 1,
+    label_column: str | None = None,
+    reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+) -> dict[str, Any]:
+    """Measure a bundle on rows of data; the result is the JSON document of ``bench --json``."""
+    if rounds < 2:
+        raise BenchError(f"--rounds {rounds}: at least 2 are needed")
+    bundle = Bundle.open(path)
+    metadata = bundle.artifact.metadata
+    target = targets.load(target_name or metadata["target"])
+    monitor = Monitor(bundle.artifact_bytes)
+    monitor.bind_model(bundle.model.sha256)
+    monitor.self_test()
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
+        scratch = Path(scratch_name)
+        rows = load(data, scratch, label_column=label_column)
+        rows = rows.take(np.arange(min(IMAGES, len(rows))))
+        preprocess = Preprocess.from_json(metadata["preprocess"])
+        spec = InputSpec.from_json(metadata["input"])
+        inputs = [
+            to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
+        ]
+        plain_file = scratch / "model.tflite"
+        write_untapped(bundle.model.path, metadata["model"]["outputs"], plain_file)
+        kernels = metadata["kernels"]
+        plain = Classifier(plain_file, threads=threads, kernels=kernels)
+        tapped = Classifier(bundle.model.path, threads=threads, kernels=kernels)
+        positions = bundle.model.positions
+        with reporter.stage("timing") as progress, memory.peak_memory() as peak:
+            pair = latency.interleaved(
+                plain, tapped, monitor, positions, inputs, rounds, progress
+            )
+        taps = _taps(tapped, positions, inputs)
+    with reporter.stage("timing the monitors in C"):
+        in_c = latency.in_c(bundle.artifact.program, taps)
+    document: dict[str, Any] = {
+        "bundle": path.name,
+        "rounds": rounds,
+        "images": len(inputs),
+        "model_us": pair.model_us.to_json(),
+        "with_monitors_us": pair.with_monitors_us.to_json(),
+        "overhead_ratio": pair.overhead_ratio,
+        "monitors": [
+            {
+                "name": name,
+                "c_ns": found.p50,
+                "c_ns_distribution": found.to_json(),
+                "share_of_model": found.p50 / 1e3 / pair.model_us.p50,
+            }
+            for name, found in in_c.items()
+        ],
+        "process_peak_bytes": peak.bytes,
+        "environment": _environment(target, threads, kernels),
+        "crc32": {"inputs": _crc(inputs), "taps": _crc(taps)},
+    }
+    measured = {
+        "overhead": pair.overhead_ratio,
+        "latency_us": pair.with_monitors_us.p99,
+        "monitor_ns": in_c["all"].p99,
+    }
+    try:
+        device = memory.on_device(bundle.artifact_bytes, target)
+    except targets.TargetError as error:
+        if {"flash_bytes", "ram_bytes"} & limits.keys():
+            raise
+        reporter.warn(str(error))
+        document["device"] = None
+    else:
+        document["device"] = device.to_json()
+        measured |= {"flash_bytes": device.flash_bytes, "ram_bytes": device.ram_bytes}
+    document["budget"] = [line.to_json() for line in budget.check(limits, measured)]
+    return document
+
+
+def _taps(tapped: Classifier, positions: tuple[int, ...], inputs: list[Array]) -> list[Array]:
+    rows = []
+    for x in inputs:
+        tapped.invoke(x)
+        rows.append([tapped.output(p) for p in positions])
+    return [np.stack(column) for column in zip(*rows, strict=True)]
+
+
+def _crc(arrays: list[Array]) -> str:
+    value = 0
+    for array in arrays:
+        value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
+    return f"{value:08x}"
+
+
+def _environment(target: targets.Target, threads: int, kernels: str) -> dict[str, Any]:
+    return {
+        "edgemon": version("edgemon"),
+        "interpreter": Classifier.backend(),
+        "kernels": kernels,
+        "threads": threads,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "target": target.name,
+        "target_compiler": " ".join((target.cc, *target.cflags)),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(v.partition(":")[2].strip() for v in lines if v.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

@@ -1,0 +1,128 @@
+"""Latency of the model alone against model + monitors, and of each monitor alone in C.
+
+Both pipelines run in one process, one image at a time, interleaved in alternating order, on the
+same inputs. The overhead is the ratio of their minima: on a busy machine it repeats to a
+thousandth, where ratios of medians do not.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.emit import flat
+from edgemon.compiler.ir import Program
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.tflite import Classifier
+
+Array = npt.NDArray[Any]
+
+WARM_UP = 50
+C_REPEATS = 200
+NO_MODEL = "00" * 32  # an artifact that is only timed belongs to no model
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Of times; the unit is the caller's."""
+
+    min: float
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Sequence[float] | Array) -> Distribution:
+        p50, p90, p99 = (float(v) for v in np.percentile(values, [50, 90, 99]))
+        return cls(float(np.min(values)), p50, p90, p99, float(np.max(values)))
+
+    def to_json(self) -> dict[str, float]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Microseconds an image."""
+
+    model_us: Distribution
+    with_monitors_us: Distribution
+
+    @property
+    def overhead_ratio(self) -> float:
+        """Ratio of the minima."""
+        return self.with_monitors_us.min / self.model_us.min
+
+
+def interleaved(
+    plain: Classifier,
+    tapped: Classifier,
+    monitor: Monitor,
+    positions: Sequence[int],
+    inputs: Sequence[Array],
+    rounds: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Pair:
+    """Time ``rounds`` images through both pipelines.
+
+    Args:
+        plain: the model without taps. tapped: with them. positions: the output that carries each
+            tap of ``monitor``. inputs: input tensors as ``preprocess.to_input`` makes them.
+    """
+    count = len(monitor.monitors)
+    results = (
+        np.empty(1, np.uint8), np.empty(1, np.int32), np.empty(1, np.int32),
+        np.empty(count, np.uint8), np.empty(count, np.int64),
+    )  # fmt: skip
+    evaluate = monitor.evaluate_into
+
+    def alone(x: Array) -> None:
+        plain.invoke(x)
+
+    def together(x: Array) -> None:
+        tapped.invoke(x)
+        evaluate([tapped.view(p) for p in positions], 1, *results)
+
+    pipelines = (alone, together)
+    times = np.empty((2, rounds))
+    for i in range(WARM_UP):
+        for run in pipelines:
+            run(inputs[i % len(inputs)])
+    gc.disable()
+    try:
+        for i in range(rounds):
+            x = inputs[i % len(inputs)]
+            for which in (0, 1) if i % 2 else (1, 0):
+                run = pipelines[which]
+                start = time.perf_counter_ns()
+                run(x)
+                times[which, i] = time.perf_counter_ns() - start
+            if i % 64 == 0:
+                progress(i, rounds)
+    finally:
+        gc.enable()
+    return Pair(*(Distribution.of(row / 1e3) for row in times))
+
+
+def in_c(program: Program, taps: Sequence[Array]) -> dict[str, Distribution]:
+    """Nanoseconds of one evaluation in C on rows of taps, per monitor alone and for ``all``.
+
+    One sample is the mean over all rows of one pass, so the spread is that of the machine.
+    """
+    found = {}
+    for name in [m.name for m in program.monitors]:
+        alone = program.only(name)
+        found[name] = _time(alone, [taps[program.taps.index(t)] for t in alone.taps])
+    found["all"] = _time(program, taps)
+    return found
+
+
+def _time(program: Program, taps: Sequence[Array]) -> Distribution:
+    monitor = Monitor(flat.write(flat.Artifact(program, NO_MODEL, {})))
+    return Distribution.of(monitor.nanoseconds(taps, C_REPEATS))

@@ -1,0 +1,1 @@
+"""The compiler: trained classifier and labelled data in, proven monitor out."""

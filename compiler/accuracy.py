@@ -1,0 +1,89 @@
+"""Is the model any good on this data? A wrong preprocessing is the commonest error in this field,
+so this is asked first, and the answer names the likely cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binomtest
+
+from edgemon.compiler.errors import DataError
+from edgemon.runtime.preprocess import Preprocess
+
+CHANCE_LEVEL = 0.01  # p-value above which an accuracy is no better than always the commonest class
+WORTH_NAMING = 0.15  # least gain for an alternative to be suggested
+
+Measure = Callable[[Preprocess, str], float]
+
+
+def at_chance(correct: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64]) -> bool:
+    """Is accuracy no better than answering the commonest label always?"""
+    commonest = np.bincount(labels).max() / len(labels)
+    if commonest == 1:
+        return not bool(correct.any())
+    test = binomtest(int(correct.sum()), len(correct), commonest, alternative="greater")
+    return bool(test.pvalue > CHANCE_LEVEL)
+
+
+def require(
+    correct: npt.NDArray[np.bool_],
+    labels: npt.NDArray[np.int64],
+    expected: float | None,
+    used: tuple[Preprocess, str],
+    measure: Measure,
+) -> None:
+    """Raises DataError if accuracy is at chance level or below what was expected.
+
+    Args:
+        correct, labels: (n,) on a sample. used: preprocessing and label order in force.
+        measure: accuracy of the sample under another preprocessing and label order.
+    """
+    accuracy = float(correct.mean())
+    if at_chance(correct, labels):
+        problem = f"accuracy is {accuracy:.2%} on {len(correct)} rows, which is chance level"
+    elif expected is not None and accuracy < expected:
+        problem = f"accuracy is {accuracy:.2%} on {len(correct)} rows, below the {expected:.2%} expected"
+    else:
+        return
+    raise DataError(f"{problem}: {_advice(accuracy, used, measure)}")
+
+
+def _advice(accuracy: float, used: tuple[Preprocess, str], measure: Measure) -> str:
+    results = []
+    for preprocess, order, flags in _alternatives(*used):
+        try:
+            results.append((measure(preprocess, order), flags))
+        except DataError:
+            continue
+    best, flags = max(results, default=(0.0, ""))
+    if best > accuracy + WORTH_NAMING:
+        return f"with {flags} it would be {best:.2%}"
+    return (
+        "likely causes are the wrong preprocessing (--preprocess scale=, offset=, mean=, std=, "
+        "channels=), another order of the classes (--label-order), labels of other data, or an "
+        "untrained model"
+    )
+
+
+def _alternatives(preprocess: Preprocess, order: str) -> list[tuple[Preprocess, str, str]]:
+    """Preprocessings and label orders that people mix up, with the flags that choose them."""
+    scalings = {"": (1.0, 0.0), "scale=1/255": (1 / 255, 0.0), "scale=1/127.5,offset=-1": (1 / 127.5, -1.0)}
+    found = []
+    for scaling, (scale, offset) in scalings.items():
+        for channels in ("asis", "bgr"):
+            for labels in ("numeric", "string"):
+                other = replace(
+                    preprocess, scale=scale, offset=offset, mean=(), std=(), channels=channels
+                )
+                if (other, labels) == (preprocess, order):
+                    continue
+                parts = [scaling, f"channels={channels}" if channels != "asis" else ""]
+                if preprocess.resize:
+                    parts.insert(0, "resize={}x{}".format(*preprocess.resize))
+                declared = ",".join(p for p in parts if p)
+                flags = f"--preprocess {declared}" if declared else "no --preprocess"
+                found.append((other, labels, f"{flags} --label-order {labels}"))
+    return found

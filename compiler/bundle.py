@@ -1,0 +1,122 @@
+"""A bundle: the folder that ``compile`` writes and everything else reads.
+
+``monitor.emon``, ``monitor.onnx``, ``model.tapped.tflite``, ``monitor.h`` (on request),
+``manifest.json`` (how it was made and how good it is) and ``splits.npz`` (which rows were used).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.emit import flat
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models.tflite import TappedModel
+from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.session import MODEL, MONITOR
+
+ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """An opened bundle."""
+
+    path: Path
+    artifact_bytes: bytes
+    artifact: flat.Artifact
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: Path) -> Bundle:
+        """Raises ArtifactError if the folder is no bundle or its artifact is invalid."""
+        path = Path(path)
+        if not is_bundle(path):
+            raise ArtifactError(
+                f"{path}: not an edgemon bundle (no {MONITOR} in it); give the folder that "
+                "`edgemon compile --out` wrote"
+            )
+        try:
+            data = (path / MONITOR).read_bytes()
+            manifest = json.loads((path / MANIFEST).read_text())
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"{path}: incomplete bundle ({error}); compile it again") from None
+        if not isinstance(manifest, dict):
+            raise ArtifactError(f"{path / MANIFEST}: no JSON object; compile the bundle again")
+        return cls(path, data, flat.read(data), manifest)
+
+    @property
+    def onnx_bytes(self) -> bytes:
+        """The serialised ``monitor.onnx``."""
+        try:
+            return (self.path / ONNX).read_bytes()
+        except OSError as error:
+            raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+
+    @property
+    def model(self) -> TappedModel:
+        """The tapped model, with the outputs that carry the taps."""
+        positions = {t["name"]: int(t["output"]) for t in self.artifact.metadata["taps"]}
+        taps = self.artifact.program.taps
+        return TappedModel(
+            self.path / MODEL,
+            self.artifact.model_sha256,
+            taps,
+            tuple(positions[t.name] for t in taps),
+        )
+
+    def file_sizes(self) -> dict[str, int]:
+        """Bytes of each file, by name."""
+        return {p.name: p.stat().st_size for p in sorted(self.path.iterdir()) if p.is_file()}
+
+
+def is_bundle(path: Path) -> bool:
+    """Does this path look like a bundle?"""
+    return path.is_dir() and (path / MONITOR).is_file()
+
+
+def refuse_existing(out: Path, *, force: bool) -> None:
+    """Raises CompileError if writing ``out`` would destroy something."""
+    if not out.exists():
+        return
+    if not force:
+        raise CompileError(f"{out} exists; choose another --out, or replace it with --force")
+    if not is_bundle(out) and not (out.is_dir() and not any(out.iterdir())):
+        raise CompileError(f"{out} exists and is not an edgemon bundle; choose another --out")
+
+
+@contextmanager
+def writing(out: Path, *, force: bool) -> Iterator[Path]:
+    """A temporary folder beside ``out`` that takes its place when the block ends without error;
+    a bundle that it replaces is removed only then."""
+    refuse_existing(out, force=force)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
+    try:
+        yield scratch
+        scratch.chmod(0o777 & ~_umask())
+        if out.exists():
+            old = scratch.with_name(scratch.name + ".old")
+            out.rename(old)
+            scratch.rename(out)
+            shutil.rmtree(old)
+        else:
+            scratch.rename(out)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,171 @@
+"""The commands ``compile``, ``inspect``, ``verify`` and ``run``: thin, over the library.
+
+Heavy imports are inside the functions, so that ``edgemon --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer()
+
+DATA_HELP = (
+    "x/y arrays in .npz, 'x.npy,y.npy', .csv, or a folder of images by class; "
+    "a row range may follow, as in cifar10_test.npz[0:5000]"
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
+LabelColumn = Annotated[
+    str | None, typer.Option(help="CSV column with the labels (default: label, y, ... or the last).")
+]
+
+
+@app.command("compile")
+def compile_(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A TFLite classifier.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")],
+    data: Annotated[str | None, typer.Option(help=f"Labelled rows: {DATA_HELP}.")] = None,
+    fit: Annotated[str | None, typer.Option(help="Rows to fit on, in place of --data.")] = None,
+    calibrate: Annotated[str | None, typer.Option(help="Rows to set thresholds on.")] = None,
+    test: Annotated[str | None, typer.Option(help="Rows to measure quality on.")] = None,
+    monitor: Annotated[
+        str, typer.Option(help="Monitors, with settings: softmax,box:gamma=0.35,prophecy.")
+    ] = "softmax,box,prophecy",
+    taps: Annotated[
+        str,
+        typer.Option(
+            help="Tensors to read: a rule or a name, for all layer monitors or for one: "
+            "gap, or box=gap,prophecy=penultimate+logits. `inspect MODEL` lists them."
+        ),
+    ] = "",
+    preprocess: Annotated[
+        str,
+        typer.Option(help="scale=1/255,offset=0,mean=a:b:c,std=a:b:c,resize=30x30,channels=bgr."),
+    ] = "",
+    label_order: Annotated[
+        str, typer.Option(help="Order of the model's classes: numeric (2 < 10) or string (10 < 2).")
+    ] = "numeric",
+    label_column: LabelColumn = None,
+    target: Annotated[str, typer.Option(help="Device profile.")] = "host-x86_64",
+    expect_accuracy: Annotated[
+        float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
+    ] = None,
+    false_alarm: Annotated[
+        float, typer.Option(help="False-alarm rate that calibrated thresholds guarantee.")
+    ] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Confidence of that guarantee.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Of the split and of everything random.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model (default: 2).")] = 0,
+    c_header: Annotated[bool, typer.Option(help="Also write the monitor as a C array.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace an existing bundle.")] = False,
+    json: Json = False,
+) -> None:
+    """Fit monitors to a classifier, prove them, and write a bundle."""
+    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.sources import Sources
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.thresholds import FalseAlarmTarget
+    from edgemon.runtime.preprocess import Preprocess
+
+    terminal = Terminal(as_json=json)
+    options = Options(
+        monitors=monitor,
+        taps=taps,
+        preprocess=Preprocess.parse(preprocess),
+        label_order=label_order,
+        label_column=label_column,
+        target=target,
+        expect_accuracy=expect_accuracy,
+        false_alarm=FalseAlarmTarget(false_alarm, confidence),
+        seed=seed,
+        workers=workers or Options.workers,
+        force=force,
+        c_header=c_header,
+    )
+    manifest = compile_bundle(model, Sources(data, fit, calibrate, test), out, options, terminal)
+    _show_compiled(terminal, out, manifest)
+    terminal.document(manifest)
+
+
+def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
+    from edgemon.compiler.terminal import percent
+
+    terminal.table(
+        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "missed", "bytes"),
+        [
+            (
+                m["name"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
+                percent(m["false_alarm_rate"]), percent(m["miss_rate"]), m["bytes"],
+            )
+            for m in manifest["monitors"]
+        ],
+        title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
+    )  # fmt: skip
+    proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
+    terminal.note(
+        f"proof: {proof['mismatches']} of {proof['rows']:,} rows and {proof['neighbours']:,} "
+        "threshold neighbours differ between reference, C and ONNX; the tapped model's output is "
+        f"bit-identical on {proof['output_rows']:,} rows"
+    )
+    terminal.note(
+        f"peak memory: {peak['compile'] / 1e6:.0f} MB, and {peak['largest_worker'] / 1e6:.0f} MB "
+        "in the largest worker"
+    )
+    terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
+
+
+@app.command()
+def inspect(
+    path: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE")],
+    json: Json = False,
+) -> None:
+    """Show a model's tensors and suggested taps, or what a bundle holds."""
+    from edgemon.compiler.bundle import is_bundle
+    from edgemon.compiler.inspection import describe_bundle, describe_model, show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    content = describe_bundle(path) if is_bundle(path) or path.is_dir() else describe_model(path)
+    show(terminal, content)
+    terminal.document(content)
+
+
+@app.command()
+def verify(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str | None, typer.Option(help=f"Rows to prove on: {DATA_HELP}.")] = None,
+    label_column: LabelColumn = None,
+    json: Json = False,
+) -> None:
+    """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.verification import verify_bundle
+
+    terminal = Terminal(as_json=json)
+    proof = verify_bundle(bundle, data, label_column=label_column, reporter=terminal)
+    terminal.document(proof.to_json())
+    proof.require()
+    terminal.note(
+        f"0 of {proof.rows:,} rows and {proof.neighbours:,} threshold neighbours differ between "
+        "reference, C and ONNX"
+    )
+
+
+@app.command()
+def run(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str, typer.Option(help=f"Rows or images: {DATA_HELP}.")],
+    label_column: LabelColumn = None,
+    json_lines: Annotated[bool, typer.Option(help="One JSON object a row.")] = False,
+    json: Json = False,
+) -> None:
+    """Run model and monitors over rows or images, and print each verdict."""
+    from edgemon.compiler.running import run_bundle
+    from edgemon.compiler.terminal import Terminal
+
+    run_bundle(
+        bundle, data, label_column=label_column, json_lines=json_lines,
+        terminal=Terminal(as_json=json),
+    )  # fmt: skip

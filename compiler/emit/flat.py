@@ -1,0 +1,291 @@
+"""A device program as the flat binary that the C runtime reads: ``runtime/FORMAT.md``.
+
+``write`` is deterministic: equal inputs give equal bytes. ``read`` is its inverse, for tools on
+the workstation; it decodes only what the C loader has accepted (``edgemon.runtime.Monitor``
+validates first), so that there is one validator and not two.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.ir import OPS, Builder, Monitor, Program, Tap
+from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.monitor import Monitor as LoadedMonitor
+
+Array = npt.NDArray[Any]
+
+MAGIC = b"\x8eEMON\r\n\x1a"
+MAJOR, MINOR, CANARY = 1, 0, 0x01020304
+NONE = 0xFFFFFFFF
+DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
+DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
+DISPLAYS = ("linear", "odds")
+PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
+SELF_TEST, META = 0x80000001, 0x80000002
+SECTION_NAMES = {
+    PROGRAM: "program", TAPS: "taps", NODES: "nodes", TABLES: "tables", MONITORS: "monitors",
+    STRINGS: "strings", DATA: "data", SELF_TEST: "self_test", META: "meta",
+}  # fmt: skip
+HEADER = struct.Struct("<8sHHIIIII32s")
+SECTION = struct.Struct("<IIII")
+PROGRAM_RECORD = struct.Struct("<8I")
+TAP_RECORD = struct.Struct("<IHHIidII")
+NODE_RECORD = struct.Struct("<HHIIIIHHII")
+TABLE_RECORD = struct.Struct("<HHIII")
+MONITOR_RECORD = struct.Struct("<II8s8sIIdII")
+SELF_TEST_HEADER = struct.Struct("<IIII")
+EXPECTED_RECORD = struct.Struct("<IiiI")
+
+
+@dataclass(frozen=True, eq=False)
+class SelfTest:
+    """Inputs (n rows a tap) with the exact results that the device must reproduce."""
+
+    taps: tuple[Array, ...]
+    expected: Evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """What a flat file holds."""
+
+    program: Program
+    model_sha256: str  # hexadecimal
+    metadata: Mapping[str, Any]
+    self_test: SelfTest | None = None
+
+
+def write(artifact: Artifact) -> bytes:
+    """The bytes of a flat file."""
+    program = artifact.program
+    strings = _Strings()
+    taps = b"".join(
+        TAP_RECORD.pack(
+            strings.add(t.name), DTYPES[t.dtype], 0, t.length, t.zero_point, t.scale, 0, 0
+        )
+        for t in program.taps
+    )
+    nodes, workspace, n_tables = b"", 0, 0
+    for node in program.nodes:
+        inputs = (*node.inputs, NONE, NONE)
+        value = node.value
+        count = len(node.tables)
+        nodes += NODE_RECORD.pack(
+            OPS[node.op].id, DTYPES[value.dtype], value.length, inputs[0], inputs[1],
+            n_tables if count else NONE, count, value.bits, workspace, 0,
+        )  # fmt: skip
+        n_tables += count
+        workspace = _up(workspace + value.length * np.dtype(value.dtype).itemsize, 8)
+    monitors = b"".join(_monitor(m, program, strings.add(m.name)) for m in program.monitors)
+    counts = PROGRAM_RECORD.pack(
+        len(program.taps), len(program.nodes), n_tables, len(program.monitors),
+        program.predicted, workspace, 0, 0,
+    )  # fmt: skip
+    sections = {
+        PROGRAM: counts,
+        TAPS: taps,
+        NODES: nodes,
+        TABLES: b"\0" * (TABLE_RECORD.size * n_tables),
+        MONITORS: monitors,
+        STRINGS: bytes(strings),
+        DATA: b"",
+    }
+    start = HEADER.size + SECTION.size * (len(sections) + 1 + (artifact.self_test is not None))
+    data_start = start + sum(_up(len(s), 16) for s in sections.values())
+    sections[TABLES], sections[DATA] = _tables(program, data_start)
+    if artifact.self_test is not None:
+        sections[SELF_TEST] = _self_test(program, artifact.self_test)
+    sections[META] = json.dumps(artifact.metadata, sort_keys=True, separators=(",", ":")).encode()
+
+    body, index, offset = b"", b"", start
+    for kind, content in sections.items():
+        index += SECTION.pack(kind, offset, len(content), 0)
+        body += _padded(content)
+        offset = start + len(body)
+    sha = bytes.fromhex(artifact.model_sha256)
+    fields = (MAGIC, MAJOR, MINOR, CANARY, offset, len(sections), 0)
+    rest = index + body
+    crc = zlib.crc32(rest, zlib.crc32(sha, zlib.crc32(HEADER.pack(*fields, 0, sha)[:28])))
+    return HEADER.pack(*fields, crc, sha) + rest
+
+
+def read(data: bytes) -> Artifact:
+    """Decode a flat file. Raises ArtifactError with the loader's reason if it is invalid."""
+    loaded = LoadedMonitor(data)
+    found = sections(data)
+    at = {kind: data[offset : offset + size] for kind, (offset, size) in found.items()}
+    counts = PROGRAM_RECORD.unpack(at[PROGRAM])
+    tables = [
+        np.frombuffer(data, DTYPE_NAMES[dtype], count, offset)
+        for dtype, _, offset, count, _ in TABLE_RECORD.iter_unpack(at[TABLES])
+    ]
+    builder = Builder(
+        [
+            Tap(_string(at[STRINGS], name), DTYPE_NAMES[dtype], length, scale, zero)
+            for name, dtype, _, length, zero, scale, _, _ in TAP_RECORD.iter_unpack(at[TAPS])
+        ]
+    )
+    op_names = {op.id: name for name, op in OPS.items()}
+    for op, _, _, x, y, first, count, _, _, _ in NODE_RECORD.iter_unpack(at[NODES]):
+        inputs = [i for i in (x, y) if i != NONE]
+        own = tables[first : first + count] if count else []
+        builder.node(op_names[op], *inputs, tables=own)
+    monitors = []
+    for name, score, alarm, uncertain, display, _, scale, _, _ in MONITOR_RECORD.iter_unpack(
+        at[MONITORS]
+    ):
+        dtype = builder.value(score).dtype
+        monitors.append(
+            Monitor(
+                _string(at[STRINGS], name), score, _unpack_number(alarm, dtype),
+                _unpack_number(uncertain, dtype), DISPLAYS[display], scale,
+            )
+        )  # fmt: skip
+    program = builder.program(counts[4], monitors)
+    test = _read_self_test(program, at[SELF_TEST]) if SELF_TEST in at else None
+    return Artifact(program, data[32:64].hex(), loaded.metadata, test)
+
+
+def sections(data: bytes) -> dict[int, tuple[int, int]]:
+    """Offset and size in bytes of each section, by kind, of a valid file."""
+    count = struct.unpack_from("<I", data, 20)[0]
+    table = data[HEADER.size : HEADER.size + SECTION.size * count]
+    return {kind: (offset, size) for kind, offset, size, _ in SECTION.iter_unpack(table)}
+
+
+def monitor_bytes(program: Program) -> dict[str, int]:
+    """Bytes of tables and nodes that each monitor needs, by its name; shared nodes count for
+    every monitor that uses them."""
+    result = {}
+    for m in program.monitors:
+        own = program.only(m.name)
+        tables = sum(_up(t.nbytes, 16) + TABLE_RECORD.size for n in own.nodes for t in n.tables)
+        result[m.name] = tables + NODE_RECORD.size * len(own.nodes) + MONITOR_RECORD.size
+    return result
+
+
+class _Strings:
+    def __init__(self) -> None:
+        self._bytes = b""
+
+    def add(self, text: str) -> int:
+        """Offset of a name; characters that the format does not permit are escaped."""
+        plain = text.encode("ascii", "backslashreplace")
+        plain = bytes(b if 0x20 <= b <= 0x7E else ord("?") for b in plain)[:255]
+        self._bytes += plain + b"\0"
+        return len(self._bytes) - len(plain) - 1
+
+    def __bytes__(self) -> bytes:
+        return self._bytes
+
+
+def _string(section: bytes, offset: int) -> str:
+    return section[offset : section.index(b"\0", offset)].decode("ascii")
+
+
+def _up(n: int, multiple: int) -> int:
+    return -(-n // multiple) * multiple
+
+
+def _padded(content: bytes) -> bytes:
+    return content + b"\0" * (_up(len(content), 16) - len(content))
+
+
+def _number(value: float | int, dtype: str) -> bytes:
+    if dtype == "float32":
+        return struct.pack("<fI", value, 0)
+    return struct.pack("<q", value)
+
+
+def _unpack_number(raw: bytes, dtype: str) -> float | int:
+    number: float | int = struct.unpack("<fI" if dtype == "float32" else "<q", raw)[0]
+    return number
+
+
+def _monitor(m: Monitor, program: Program, name: int) -> bytes:
+    dtype = program.value(m.score).dtype
+    return MONITOR_RECORD.pack(
+        name, m.score, _number(m.alarm_above, dtype), _number(m.uncertain_above, dtype),
+        DISPLAYS.index(m.display), 0, m.display_scale, 0, 0,
+    )  # fmt: skip
+
+
+def _tables(program: Program, start: int) -> tuple[bytes, bytes]:
+    """The TABLES and DATA sections; ``start`` is the file offset of DATA."""
+    records, data = b"", b""
+    for table in (t for node in program.nodes for t in node.tables):
+        data = _padded(data)
+        records += TABLE_RECORD.pack(
+            DTYPES[table.dtype.name], 0, start + len(data), table.size, 0
+        )
+        data += table.tobytes()
+    return records, data
+
+
+def _self_test(program: Program, test: SelfTest) -> bytes:
+    expected = test.expected
+    vectors = []
+    for row in range(len(expected.verdict)):
+        inputs = b"".join(_padded(x[row].tobytes()) for x in test.taps)
+        results = EXPECTED_RECORD.pack(
+            expected.verdict[row], expected.predicted[row], expected.reason[row], 0
+        )
+        for m, score in zip(program.monitors, expected.scores, strict=True):
+            results += _number(score[row].item(), program.value(m.score).dtype)
+        results += expected.verdicts[row].astype("<u4").tobytes()
+        vectors.append(inputs + _padded(results))
+    header = SELF_TEST_HEADER.pack(len(vectors), len(vectors[0]), 0, 0)
+    return header + b"".join(vectors)
+
+
+def _read_self_test(program: Program, section: bytes) -> SelfTest:
+    count, stride, _, _ = SELF_TEST_HEADER.unpack_from(section)
+    rows = np.frombuffer(section, np.uint8, count * stride, 16).reshape(count, stride)
+    taps, at = [], 0
+    for tap in program.taps:
+        size = tap.length * np.dtype(tap.dtype).itemsize
+        taps.append(np.ascontiguousarray(rows[:, at : at + size]).view(tap.dtype))
+        at += _up(size, 16)
+
+    def column(offset: int, dtype: str) -> Array:
+        width = np.dtype(dtype).itemsize
+        return np.ascontiguousarray(rows[:, offset : offset + width]).view(dtype)[:, 0]
+
+    scores = []
+    for index, m in enumerate(program.monitors):
+        dtype = program.value(m.score).dtype
+        stored = "float32" if dtype == "float32" else "int64"
+        scores.append(column(at + 16 + 8 * index, stored).astype(dtype))
+    verdicts_at = at + 16 + 8 * len(program.monitors)
+    verdicts = [column(verdicts_at + 4 * i, "uint32") for i in range(len(program.monitors))]
+    expected = Evaluation(
+        column(at, "uint32").astype(np.uint8),
+        column(at + 8, "int32"),
+        column(at + 4, "int32"),
+        np.stack(verdicts, axis=1).astype(np.uint8),
+        tuple(scores),
+    )
+    return SelfTest(tuple(taps), expected)
+
+
+def c_header(data: Sequence[int] | bytes, symbol: str = "edgemon_monitor") -> str:
+    """The same bytes as a C array, aligned as the loader wants them."""
+    lines = [
+        "  " + " ".join(f"0x{b:02x}," for b in data[i : i + 16]) for i in range(0, len(data), 16)
+    ]
+    return (
+        "/* Written by edgemon compile; the flat format is described in FORMAT.md. */\n"
+        "#include <stdalign.h>\n#include <stdint.h>\n\n"
+        f"static const alignas(16) uint8_t {symbol}[{len(data)}] = {{\n"
+        + "\n".join(lines)
+        + "\n};\n"
+    )

@@ -1,0 +1,23 @@
+"""The errors of the compiler. ``str(error)`` is one sentence: what, where, and what to do."""
+
+from __future__ import annotations
+
+from edgemon.runtime.errors import EdgemonError
+
+
+class CompileError(EdgemonError):
+    """Something that was given to the compiler cannot be used."""
+
+
+class ModelError(CompileError):
+    """A model that cannot be opened, run or monitored."""
+
+
+class DataError(CompileError):
+    """Data that cannot be read, or that does not fit the model."""
+
+
+class ParityError(EdgemonError):
+    """Two implementations of the same monitor differ where they promise not to."""
+
+    exit_code = 4

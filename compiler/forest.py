@@ -1,0 +1,159 @@
+"""Decision trees as flat arrays, in the order that the flat format prescribes.
+
+One layout serves both levels of a program (``ir.py``): each tree in breadth-first order, children
+adjacent (``right = left + 1``), leaves that step to themselves. ``runtime/FORMAT.md`` section 7.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import CompileError
+
+Array = npt.NDArray[Any]
+
+MAX_NODES = 65536
+# A leaf's threshold: no finite input exceeds it, so a step from a leaf stays there.
+LEAF_THRESHOLD = {
+    "integer": int(np.iinfo(np.int32).max),
+    "float32": np.finfo(np.float32).max,
+    "float64": np.inf,
+}
+
+
+def _kind(dtype: str) -> str:
+    return dtype if dtype in ("float32", "float64") else "integer"
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """N nodes, T trees. At an inner node ``x[feature] <= threshold`` goes to ``left``, else to
+    ``left + 1``; a leaf has ``left`` = its own index."""
+
+    feature: npt.NDArray[np.int64]  # (N,)
+    threshold: Array  # (N,) int64, float32 or float64
+    left: npt.NDArray[np.int64]  # (N,)
+    value: Array  # (N,) int64 (device) or float64 (real); 0 in inner nodes
+    roots: tuple[int, ...]  # (T,)
+    depths: tuple[int, ...]  # (T,) steps from root to the deepest leaf
+
+    @property
+    def is_leaf(self) -> npt.NDArray[np.bool_]:
+        return self.left == np.arange(self.left.size)
+
+    @classmethod
+    def from_sklearn(cls, trees: Sequence[Any], values: Sequence[Array]) -> Forest:
+        """A real forest of fitted ``sklearn.tree._tree.Tree`` objects; ``values[t][node]`` is the
+        value that node would have as a leaf of tree t."""
+        feature: list[int] = []
+        threshold: list[float] = []
+        left: list[int] = []
+        value: list[float] = []
+        roots: list[int] = []
+        depths: list[int] = []
+        for tree, leaf_values in zip(trees, values, strict=True):
+            roots.append(len(feature))
+            level, depth = [0], 0
+            while level:
+                following = len(feature) + len(level)
+                below: list[int] = []
+                for node in level:
+                    if tree.children_left[node] < 0:
+                        feature.append(0)
+                        threshold.append(np.inf)
+                        left.append(len(left))
+                        value.append(float(leaf_values[node]))
+                    else:
+                        feature.append(int(tree.feature[node]))
+                        threshold.append(float(tree.threshold[node]))
+                        left.append(following + len(below))
+                        value.append(0.0)
+                        below += [tree.children_left[node], tree.children_right[node]]
+                level, depth = below, depth + bool(below)
+            depths.append(depth)
+        return cls(
+            np.array(feature, np.int64),
+            np.array(threshold, np.float64),
+            np.array(left, np.int64),
+            np.array(value, np.float64),
+            tuple(roots),
+            tuple(depths),
+        )
+
+    def pack(self, dtype: str) -> tuple[Array, Array, Array]:
+        """The op's tables for a tap of this dtype (float64: a real program)."""
+        links = (self.feature + (self.left << 16)).astype(np.uint32)
+        roots = np.array([self.roots, self.depths], np.uint32).T.ravel()
+        if dtype == "float64":
+            nodes = np.stack([self.threshold, links.astype(np.float64)], axis=1).ravel()
+            return nodes, self.value.astype(np.float64), roots
+        word = self.threshold.astype(np.float32 if dtype == "float32" else np.int32)
+        nodes = np.stack([word.view(np.uint32), links], axis=1).ravel()
+        return nodes, self.value.astype(np.int32), roots
+
+    @classmethod
+    def unpack(cls, tables: Sequence[Array], dtype: str) -> Forest:
+        """The inverse of ``pack``."""
+        nodes, value, roots = tables
+        word, links = nodes.reshape(-1, 2).T
+        if dtype == "float64":
+            threshold: Array = word
+        else:
+            kind: Any = np.float32 if dtype == "float32" else np.int32
+            threshold = np.ascontiguousarray(word).view(kind)
+            threshold = threshold if dtype == "float32" else threshold.astype(np.int64)
+        whole = links.astype(np.int64)
+        pairs = roots.reshape(-1, 2).astype(int)
+        return cls(
+            whole & 0xFFFF,
+            threshold,
+            whole >> 16,
+            value if dtype == "float64" else value.astype(np.int64),
+            tuple(pairs[:, 0].tolist()),
+            tuple(pairs[:, 1].tolist()),
+        )
+
+    def check(self, length: int) -> None:
+        """Rules R1 to R4 of the format for inputs of ``length`` elements; raises CompileError."""
+        n = self.left.size
+        if not 1 <= n <= MAX_NODES:
+            raise CompileError(f"trees: {n} nodes, but one table holds 1 to {MAX_NODES}")
+        ends = (*self.roots[1:], n)
+        for root, end, depth in zip(self.roots, ends, self.depths, strict=True):
+            level_end, following, levels = root + 1, root + 1, 0
+            for node in range(root, end):
+                if node == level_end:
+                    level_end, levels = following, levels + 1
+                if self.left[node] != node:
+                    if self.left[node] != following:
+                        raise CompileError(f"trees: node {node} is not in breadth-first order")
+                    following += 2
+            if following != end or levels != depth:
+                raise CompileError(f"trees: the tree at node {root} has a wrong size or depth")
+        inner = ~self.is_leaf
+        if (self.feature > 0xFFFF).any():
+            raise CompileError("trees: only the first 65536 elements of a tap can be features")
+        if (self.feature >= length).any() or (self.feature[~inner] != 0).any():
+            raise CompileError(f"trees: a feature is outside the input's {length} elements")
+        leaf = LEAF_THRESHOLD[_kind(self.threshold.dtype.name)]
+        if (self.threshold[~inner] != leaf).any() or (self.value[inner] != 0).any():
+            raise CompileError("trees: a leaf threshold or an inner value is wrong")
+        if np.isnan(self.threshold[inner]).any() or np.isinf(self.threshold[inner]).any():
+            raise CompileError("trees: a threshold is NaN or infinite")
+
+    def leaves(self, x: Array) -> npt.NDArray[np.int64]:
+        """Leaf index per row of x (rows, D) and tree: (rows, T)."""
+        rows = np.arange(len(x))
+        reached = np.empty((len(x), len(self.roots)), np.int64)
+        for t, (root, depth) in enumerate(zip(self.roots, self.depths, strict=True)):
+            node = np.full(len(x), root, np.int64)
+            for _ in range(depth):
+                right = ~(x[rows, self.feature[node]] <= self.threshold[node])
+                node = self.left[node] + (right & ~self.is_leaf[node])
+            reached[:, t] = node
+        return reached

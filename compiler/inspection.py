@@ -1,0 +1,139 @@
+"""What ``edgemon inspect`` shows of a model or of a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.emit import flat
+from edgemon.compiler.models import taps as tap_rules
+from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.errors import ModelError
+from edgemon.compiler.terminal import Terminal, percent
+
+MOST_RULES = 20  # shown of each monitor; the manifest has all
+
+
+def describe_model(path: Path) -> dict[str, Any]:
+    """Tensors, operators and suggested taps of a model; JSON types only."""
+    model = TfliteModel.open(path)
+    try:
+        model.require_classifier()
+        obstacle = None
+    except ModelError as error:
+        obstacle = str(error)
+    graph = model.graph
+    inner = {i for op in graph.operators for i in op.outputs}
+    return {
+        "kind": "model",
+        "file": path.name,
+        "sha256": model.sha256,
+        "classes": None if obstacle else model.n_classes,
+        "not_a_classifier": obstacle,
+        "inputs": [_tensor(graph.tensors[i]) for i in graph.inputs],
+        "outputs": [_tensor(graph.tensors[i]) for i in graph.outputs],
+        "tensors": [
+            {**_tensor(graph.tensors[i]), "made_by": op.name}
+            for op in graph.operators
+            for i in op.outputs
+            if i in inner and i >= 0
+        ],
+        "suggested_taps": {
+            rule: [t.name for t in tensors]
+            for rule, tensors in tap_rules.suggest(graph).items()
+        },
+    }
+
+
+def _tensor(tensor: Any) -> dict[str, Any]:
+    return {
+        "name": tensor.name,
+        "shape": list(tensor.shape),
+        "dtype": tensor.dtype,
+        "scale": tensor.scale or None,
+        "zero_point": tensor.zero_point if tensor.scale else None,
+    }
+
+
+def describe_bundle(path: Path) -> dict[str, Any]:
+    """Monitors, thresholds, rules, proof and bytes by section of a bundle."""
+    bundle = Bundle.open(path)
+    found = flat.sections(bundle.artifact_bytes)
+    return {
+        "kind": "bundle",
+        **bundle.manifest,
+        "taps": [
+            {"name": t.name, "dtype": t.dtype, "length": t.length}
+            for t in bundle.artifact.program.taps
+        ],
+        "labels": bundle.artifact.metadata.get("labels"),
+        "sections": {flat.SECTION_NAMES[kind]: size for kind, (_, size) in found.items()},
+        "files": bundle.file_sizes(),
+    }
+
+
+def show(terminal: Terminal, content: dict[str, Any]) -> None:
+    """The same for people."""
+    if content["kind"] == "model":
+        _show_model(terminal, content)
+    else:
+        _show_bundle(terminal, content)
+
+
+def _show_model(terminal: Terminal, content: dict[str, Any]) -> None:
+    classes = content["classes"]
+    about = f"{classes} classes" if classes else f"no monitor: {content['not_a_classifier']}"
+    terminal.note(f"{content['file']}: {about}")
+    for side in ("inputs", "outputs"):
+        terminal.table(
+            (side[:-1], "shape", "dtype", "scale", "zero point"),
+            [(t["name"], _shape(t), t["dtype"], t["scale"], t["zero_point"]) for t in content[side]],
+        )
+    terminal.table(
+        ("tensor", "made by", "shape", "dtype", "scale", "zero point"),
+        [
+            (t["name"], t["made_by"], _shape(t), t["dtype"], t["scale"], t["zero_point"])
+            for t in content["tensors"]
+        ],
+    )
+    terminal.table(
+        ("rule for --taps", "tensors"),
+        [(rule, ", ".join(names)) for rule, names in content["suggested_taps"].items()],
+    )
+
+
+def _shape(tensor: dict[str, Any]) -> str:
+    return "x".join(map(str, tensor["shape"])) or "scalar"
+
+
+def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
+    model = content["model"]
+    terminal.note(
+        f"monitor of {model['file']} (accuracy {content['accuracy']:.2%}), "
+        f"compiled by edgemon {content['edgemon']}"
+    )
+    terminal.table(
+        ("monitor", "what", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
+        [
+            (
+                m["name"], m["what"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
+                percent(m["false_alarm_rate"]), m["bytes"],
+            )
+            for m in content["monitors"]
+        ],
+    )  # fmt: skip
+    terminal.table(
+        ("tap", "dtype", "length"),
+        [(t["name"], t["dtype"], t["length"]) for t in content["taps"]],
+    )
+    for m in content["monitors"]:
+        for rule in m["details"].get("rules", [])[:MOST_RULES]:
+            terminal.note(
+                f"{m['name']}: if {' and '.join(rule['if']) or 'always'} in {rule['tap']} "
+                f"then {rule['then']} ({rule['support']} fit rows, precision {rule['precision']:.2f})"
+            )
+        if "boxes_per_class" in m["details"]:
+            terminal.note(f"{m['name']}: boxes per class {m['details']['boxes_per_class']}")
+    terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
+    terminal.table(("file", "bytes"), list(content["files"].items()))

@@ -1,0 +1,207 @@
+"""The TFLite flatbuffer: read its graph, and add outputs without touching what is there.
+
+Outputs are added by appending: new vectors and tables go behind the file's last byte, and the few
+offsets that must lead to them are rewritten. Weights, options and everything that this schema
+does not know stay as they are, byte for byte, at their alignment.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import flatbuffers
+from ai_edge_litert import schema_py_generated as schema
+
+from edgemon.compiler.models.graph import Graph, Operator, Tensor
+
+ALIGNMENT = 16
+# Slots of the schema's tables: the field n of a table is at 4 + 2 * n in its vtable.
+_SUBGRAPH_TENSORS = 4 + 2 * 0
+_SUBGRAPH_OUTPUTS = 4 + 2 * 2
+_SIGNATURE_OUTPUTS = 4 + 2 * 1
+
+
+def _names(enumeration: Any) -> dict[int, str]:
+    return {v: k for k, v in vars(enumeration).items() if not k.startswith("_")}
+
+
+_DTYPES = {code: name.lower() for code, name in _names(schema.TensorType).items()}
+_OPERATORS = _names(schema.BuiltinOperator)
+_ACTIVATIONS = {
+    code: name.lower() for code, name in _names(schema.ActivationFunctionType).items()
+}
+
+
+def read_graph(content: bytes) -> Graph:
+    """The graph of the first subgraph. Raises ValueError with a reason for what edgemon cannot
+    handle, and whatever the flatbuffer reader raises on a damaged file."""
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    if not model.subgraphs:
+        raise ValueError("it has no graph")
+    buffers = model.buffers or []
+    if any((b.offset or 0) > 1 for b in buffers):
+        raise ValueError("its weights lie outside the flatbuffer (a model above 2 GB)")
+    subgraph = model.subgraphs[0]
+    count = len(subgraph.tensors or [])
+    names = _unique_names(subgraph.tensors or [])
+    graph = Graph(
+        inputs=_indices(subgraph.inputs, count),
+        outputs=_indices(subgraph.outputs, count),
+        tensors=tuple(
+            _tensor(i, names[i], t, buffers) for i, t in enumerate(subgraph.tensors or [])
+        ),
+        operators=tuple(
+            _operator(op, model.operatorCodes, count) for op in subgraph.operators or []
+        ),
+    )
+    if not graph.outputs:
+        raise ValueError("it has no output")
+    return graph
+
+
+def with_outputs(content: bytes, graph: Graph, added: Mapping[int, str]) -> bytes:
+    """The same model with more outputs: ``added`` maps tensor indices to the names that the
+    outputs get, in the tensor itself and in every signature of the first subgraph."""
+    file = _Appender(content)
+    model = schema.Model.GetRootAs(content, 0)
+    subgraph = model.Subgraphs(0)
+    table = subgraph._tab
+    outputs = file.append(lambda b: _int_vector(b, [*graph.outputs, *added]))
+    file.point(table.Pos + table.Offset(_SUBGRAPH_OUTPUTS), outputs)
+    tensors = table.Vector(table.Offset(_SUBGRAPH_TENSORS))
+    for index, name in added.items():
+        tensor = schema.TensorT.InitFromObj(subgraph.Tensors(index))
+        if _decode(tensor.name) != name:
+            tensor.name = name
+            file.point(tensors + 4 * index, file.append(tensor.Pack))
+    for i in range(model.SignatureDefsLength()):
+        signature = model.SignatureDefs(i)
+        if signature.SubgraphIndex() != 0 or not signature._tab.Offset(_SIGNATURE_OUTPUTS):
+            continue
+        found = [
+            (signature.Outputs(j).Name(), signature.Outputs(j).TensorIndex())
+            for j in range(signature.OutputsLength())
+        ]
+        taken = {_decode(name) for name, _ in found}
+        for index, name in added.items():
+            found.append((name if name not in taken else f"{name}#{index}", index))
+        at = signature._tab.Pos + signature._tab.Offset(_SIGNATURE_OUTPUTS)
+        file.point(at, file.append(lambda b, found=found: _map_vector(b, found)))
+    return file.content()
+
+
+class _Appender:
+    """Bytes that grow at the end; offsets of a flatbuffer only ever point forward."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = bytearray(content)
+
+    def append(self, build: Any) -> int:
+        """Append what ``build(builder)`` makes, aligned; returns its position."""
+        builder = flatbuffers.Builder(256)
+        builder.Finish(build(builder))
+        piece = builder.Output()
+        self._content += bytes(-len(self._content) % ALIGNMENT)
+        start = len(self._content)
+        self._content += piece
+        return int(start + struct.unpack_from("<I", piece)[0])
+
+    def point(self, at: int, target: int) -> None:
+        """Let the offset that is stored at ``at`` lead to ``target``."""
+        struct.pack_into("<I", self._content, at, target - at)
+
+    def content(self) -> bytes:
+        return bytes(self._content)
+
+
+def _int_vector(builder: Any, values: list[int]) -> Any:
+    builder.StartVector(4, len(values), 4)
+    for value in reversed(values):
+        builder.PrependInt32(value)
+    return builder.EndVector()
+
+
+def _map_vector(builder: Any, maps: list[tuple[Any, int]]) -> Any:
+    packed = []
+    for name, index in maps:
+        entry = schema.TensorMapT()
+        entry.name, entry.tensorIndex = name, index
+        packed.append(entry.Pack(builder))
+    builder.StartVector(4, len(packed), 4)
+    for offset in reversed(packed):
+        builder.PrependUOffsetTRelative(offset)
+    return builder.EndVector()
+
+
+def _decode(name: Any) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "replace")
+    return name or ""
+
+
+def _unique_names(tensors: list[Any]) -> list[str]:
+    """Names as monitors can store them: printable ASCII, at most 200 characters, all different."""
+    plain = [
+        "".join(c if " " <= c <= "~" else "_" for c in _decode(t.name))[:200] for t in tensors
+    ]
+    times = Counter(plain)
+    names: list[str] = []
+    taken = {name for name, n in times.items() if n == 1 and name}
+    for index, name in enumerate(plain):
+        if not name or times[name] > 1:
+            name = f"{name or 'tensor'}#{index}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def _indices(values: Any, count: int) -> tuple[int, ...]:
+    found = tuple(int(v) for v in (values if values is not None else ()))
+    if any(not 0 <= v < count for v in found):
+        raise ValueError("it names a tensor that does not exist")
+    return found
+
+
+def _tensor(index: int, name: str, tensor: Any, buffers: list[Any]) -> Tensor:
+    shape = [int(n) for n in (tensor.shape if tensor.shape is not None else ())]
+    signature = tensor.shapeSignature
+    if signature is not None and len(signature) == len(shape):
+        shape[1:] = [n if int(s) >= 0 else -1 for n, s in zip(shape[1:], signature[1:], strict=True)]
+    quantised = tensor.quantization
+    scales = quantised.scale if quantised is not None and quantised.scale is not None else ()
+    zeros = quantised.zeroPoint if quantised is not None else None
+    if not 0 <= tensor.buffer < max(len(buffers), 1):
+        raise ValueError("it names a buffer that does not exist")
+    data = buffers[tensor.buffer].data if buffers else None
+    return Tensor(
+        index=index,
+        name=name,
+        shape=tuple(shape),
+        dtype=_DTYPES.get(tensor.type, f"type {tensor.type}"),
+        scale=float(scales[0]) if len(scales) else 0.0,
+        zero_point=int(zeros[0]) if zeros is not None and len(zeros) else 0,
+        per_channel=len(scales) > 1,
+        constant=data is not None and len(data) > 0,
+        variable=bool(tensor.isVariable),
+    )
+
+
+def _operator(operator: Any, codes: list[Any], count: int) -> Operator:
+    code = codes[operator.opcodeIndex]
+    builtin = max(code.builtinCode, code.deprecatedBuiltinCode)
+    name = _OPERATORS.get(builtin, f"operator {builtin}")
+    inputs = tuple(int(i) for i in (operator.inputs if operator.inputs is not None else ()))
+    if any(not -1 <= i < count for i in inputs):
+        raise ValueError("it names a tensor that does not exist")
+    activation = getattr(operator.builtinOptions, "fusedActivationFunction", 0)
+    return Operator(
+        name=_decode(code.customCode) if name == "CUSTOM" else name,
+        inputs=inputs,
+        outputs=_indices(operator.outputs, count),
+        activation=_ACTIVATIONS.get(activation, "none"),
+    )

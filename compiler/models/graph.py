@@ -1,0 +1,71 @@
+"""A classifier as a graph of operators over tensors, whatever file it came from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """``name`` is unique in its graph. ``scale`` is 0 where the tensor is not quantised;
+    ``shape`` has -1 where the file leaves a length open, other than the batch."""
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float = 0.0
+    zero_point: int = 0
+    per_channel: bool = False
+    constant: bool = False
+    variable: bool = False
+
+    @property
+    def length(self) -> int:
+        """Number of elements of one image."""
+        return math.prod(self.shape)
+
+    @property
+    def long_axes(self) -> tuple[int, ...]:
+        """The shape without its axes of length 1."""
+        return tuple(n for n in self.shape if n != 1)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """``inputs`` has -1 where an optional input is absent. ``activation``: "none", "relu", ..."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    activation: str = "none"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Tensors are addressed by index; ``operators`` are in the order of execution."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+
+    def producer(self, index: int) -> Operator | None:
+        """The operator that computes the tensor."""
+        return self._producers.get(index)
+
+    def consumers(self, index: int) -> tuple[Operator, ...]:
+        """The operators that read the tensor."""
+        return tuple(op for op in self.operators if index in op.inputs)
+
+    def data_input(self, operator: Operator) -> int | None:
+        """The operator's first input that is neither absent nor constant."""
+        return next(
+            (i for i in operator.inputs if i >= 0 and not self.tensors[i].constant), None
+        )
+
+    @cached_property
+    def _producers(self) -> dict[int, Operator]:
+        return {index: op for op in self.operators for index in op.outputs}

@@ -1,0 +1,178 @@
+"""Which tensors to monitor: by rule, or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from edgemon.compiler.errors import ModelError
+from edgemon.compiler.ir import Tap
+from edgemon.compiler.models.graph import Graph, Operator, Tensor
+
+DTYPES = ("int8", "uint8", "int16", "float32")
+MAX_LENGTH = 1 << 20
+
+# Operators that only move a value or write it down in another way.
+_SAME_VALUE = {"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "QUANTIZE", "DEQUANTIZE"}
+_SQUASHING = {"SOFTMAX", "LOGISTIC", "LOG_SOFTMAX"}
+_WEIGHTED = {"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"}
+_BIAS = {"ADD", "SUB", "MUL"}
+_ACTIVATIONS = {
+    "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "PRELU", "LEAKY_RELU", "ELU", "GELU",
+    "TANH", "LOGISTIC", "HARD_SWISH",
+}  # fmt: skip
+
+
+def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
+    """Tensors that a monitor can read, by rule; only rules that find something."""
+    found = {}
+    for rule, find in _RULES.items():
+        tensors = tuple(t for t in find(graph) if obstacle(graph, t) is None)
+        if tensors:
+            found[rule] = tensors
+    return found
+
+
+def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
+    """The tensors of a rule, or the one with this name or with a name that alone ends so.
+
+    Raises ModelError for an unknown name, and for a tensor that monitors cannot read.
+    """
+    if text in _RULES:
+        tensors = suggest(graph).get(text)
+        if tensors is None:
+            raise ModelError(
+                f"taps: the rule {text!r} finds no tensor in this model; "
+                f"rules that do: {', '.join(suggest(graph)) or 'none'}"
+            )
+        return tensors
+    named = [t for t in graph.tensors if t.name == text]
+    named = named or [t for t in graph.tensors if text and t.name.endswith(text)]
+    if len(named) != 1:
+        problem = "is no tensor or rule" if not named else f"fits {len(named)} tensors"
+        candidates = named or [t for t in graph.tensors if obstacle(graph, t) is None]
+        shown = ", ".join(repr(t.name) for t in candidates[:12])
+        more = f" and {len(candidates) - 12} more" if len(candidates) > 12 else ""
+        raise ModelError(
+            f"taps: {text!r} {problem}; rules here: {', '.join(suggest(graph)) or 'none'}; "
+            f"tensors: {shown}{more}"
+        )
+    problem_of = obstacle(graph, named[0])
+    if problem_of is not None:
+        raise ModelError(f"taps: tensor {named[0].name!r} {problem_of}")
+    return (named[0],)
+
+
+def tap_of(tensor: Tensor) -> Tap:
+    """The tensor as a tap: flat; an integer tensor without quantisation stands for itself."""
+    problem = _unreadable(tensor)
+    if problem is not None:
+        raise ModelError(f"taps: tensor {tensor.name!r} {problem}")
+    if tensor.dtype == "float32" or not tensor.scale:
+        return Tap(tensor.name, tensor.dtype, tensor.length)
+    return Tap(tensor.name, tensor.dtype, tensor.length, tensor.scale, tensor.zero_point)
+
+
+def obstacle(graph: Graph, tensor: Tensor) -> str | None:
+    """Why a monitor cannot read this tensor, as the end of a sentence; None if it can."""
+    if tensor.index in graph.inputs:
+        return "is the model's input; choose a tensor that the model computes"
+    if tensor.constant:
+        return "is a constant (weights); choose a tensor that the model computes"
+    if graph.producer(tensor.index) is None:
+        return "is not computed by any operator; choose one that is"
+    return _unreadable(tensor)
+
+
+def _unreadable(tensor: Tensor) -> str | None:
+    if tensor.variable:
+        return "is state that the model keeps between images; choose another tensor"
+    if tensor.dtype not in DTYPES:
+        return f"is {tensor.dtype}; monitors read {', '.join(DTYPES)}"
+    if any(n < 0 for n in tensor.shape):
+        return f"has an open shape {tensor.shape}; monitors need a fixed one"
+    if not 1 <= tensor.length <= MAX_LENGTH:
+        return f"has {tensor.length} elements; monitors read 1 to {MAX_LENGTH}"
+    if tensor.per_channel:
+        return "is quantised by channel; monitors read tensors with one scale"
+    return None
+
+
+def _back(graph: Graph, index: int, through: set[str]) -> int:
+    """The tensor that ``index`` is, seen through operators that keep its value."""
+    while (op := graph.producer(index)) is not None and op.name in through:
+        before = graph.data_input(op)
+        if before is None:
+            break
+        index = before
+    return index
+
+
+def _head(graph: Graph) -> Operator | None:
+    """The final SOFTMAX or LOGISTIC of a model with one output."""
+    if len(graph.outputs) != 1:
+        return None
+    op = graph.producer(_back(graph, graph.outputs[0], _SAME_VALUE))
+    return op if op is not None and op.name in _SQUASHING else None
+
+
+def _logits(graph: Graph) -> list[Tensor]:
+    head = _head(graph)
+    if head is None:
+        return [graph.tensors[graph.outputs[0]]] if len(graph.outputs) == 1 else []
+    return [graph.tensors[head.inputs[0]]]
+
+
+def _penultimate(graph: Graph) -> list[Tensor]:
+    for logits in _logits(graph):
+        index = _back(graph, logits.index, _SAME_VALUE)
+        op = graph.producer(index)
+        if op is not None and op.name in _BIAS and _constant_operands(graph, op) == 1:
+            op = graph.producer(_back(graph, index, _SAME_VALUE | {op.name}))
+        before = graph.data_input(op) if op is not None and op.name in _WEIGHTED else None
+        if before is not None:
+            return [graph.tensors[before]]
+    return []
+
+
+def _constant_operands(graph: Graph, op: Operator) -> int:
+    return sum(graph.tensors[i].constant for i in op.inputs if i >= 0)
+
+
+def _pooled(graph: Graph) -> list[Tensor]:
+    """Output of the last global average pooling."""
+    for op in reversed(graph.operators):
+        if op.name in ("AVERAGE_POOL_2D", "MEAN") and op.inputs[0] >= 0:
+            before, after = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+            channels = before.shape[-1:]
+            if len(before.shape) == 4 and after.long_axes == channels != before.long_axes:
+                return [after]
+    return []
+
+
+def _outputs_of(graph: Graph, wanted: Callable[[Operator], bool]) -> list[Tensor]:
+    return [graph.tensors[i] for op in graph.operators if wanted(op) for i in op.outputs[:1]]
+
+
+def _activations(graph: Graph) -> list[Tensor]:
+    head = _head(graph)
+    return _outputs_of(
+        graph,
+        lambda op: op is not head and (op.name in _ACTIVATIONS or op.activation != "none"),
+    )
+
+
+def _softmax(graph: Graph) -> list[Tensor]:
+    head = _head(graph)
+    return [] if head is None else [graph.tensors[head.outputs[0]]]
+
+
+_RULES: dict[str, Callable[[Graph], Iterable[Tensor]]] = {
+    "output": lambda graph: [graph.tensors[i] for i in graph.outputs],
+    "logits": _logits,
+    "softmax": _softmax,
+    "penultimate": _penultimate,
+    "gap": _pooled,
+    "dense": lambda graph: _outputs_of(graph, lambda op: op.name == "FULLY_CONNECTED"),
+    "activation": _activations,
+}
+RULES = tuple(_RULES)

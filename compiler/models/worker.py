@@ -1,0 +1,123 @@
+"""The child process in which models run: ``python -m edgemon.compiler.models.worker``.
+
+A JSON job comes by standard input. JSON lines go to standard output: ``{"done": rows}`` as it
+proceeds, and at the end a result or ``{"error": sentence, "blames": "model" | "data"}``.
+Nothing slow is imported here: NumPy and the interpreter only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.row_file import RowFile
+from edgemon.runtime.errors import BackendError, InputError
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.tflite import Classifier
+
+Array = npt.NDArray[Any]
+
+BLOCK_BYTES = 4 << 20
+REPORT_S = 0.1
+PROBE_INVOKES = 10
+
+
+def probe(job: dict[str, Any]) -> dict[str, Any]:
+    """Load, allocate and run the model on zeros, several times: damage may show late."""
+    classifier = Classifier(Path(job["model"]), kernels=job["kernels"])
+    started = time.monotonic()
+    for _ in range(PROBE_INVOKES):
+        classifier.invoke_zeros()
+        if time.monotonic() - started > 5:
+            break
+    return {"lengths": [len(classifier.view(i)) for i in range(classifier.n_outputs)]}
+
+
+def record(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the model on a share of the rows and write its taps where they belong."""
+    classifier = Classifier(Path(job["model"]), kernels=job["kernels"])
+    preprocess = Preprocess.from_json(job["preprocess"])
+    spec = InputSpec.from_json(job["input"])
+    taps = [(tap["position"], RowFile.open(Path(tap["file"]))) for tap in job["taps"]]
+    predicted = RowFile.open(Path(job["predicted"]))
+    for position, file in taps:
+        found = classifier.output(position)
+        if found.shape != file.shape[1:] or found.dtype != file.dtype:
+            raise BackendError(
+                f"a tap is {found.dtype} {found.shape} when the model runs, but {file.dtype} "
+                f"{file.shape[1:]} in its file"
+            )
+    x = RowFile.open(Path(job["x"]))
+    rows = RowFile.open(Path(job["rows"])).read(np.arange(job["start"], job["stop"]))
+    row_bytes = x.row_bytes + sum(file.row_bytes for _, file in taps)
+    size = max(1, BLOCK_BYTES // row_bytes)
+    reporter = _Reporter()
+    for first in range(0, len(rows), size):
+        block = rows[first : first + size]
+        at = np.arange(job["start"] + first, job["start"] + first + len(block))
+        out = [np.empty((len(block), *file.shape[1:]), file.dtype) for _, file in taps]
+        classes = np.empty(len(block), np.int32)
+        for i, image in enumerate(x.read(block)):
+            try:
+                classifier.invoke(to_input(image, preprocess, spec))
+            except InputError as error:
+                raise InputError(f"row {block[i]}: {error}") from None
+            for (position, _), values in zip(taps, out, strict=True):
+                values[i] = classifier.view(position)
+            classes[i] = classifier.view(0).argmax()
+            reporter.done(first + i + 1)
+        for (_, file), values in zip(taps, out, strict=True):
+            file.write(at[0], values)
+        predicted.write(at[0], classes)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return {"rows": len(rows), "peak_rss_kib": usage.ru_maxrss}
+
+
+class _Reporter:
+    """Says how far the work is, but not too often."""
+
+    def __init__(self) -> None:
+        self._next_s = time.monotonic() + REPORT_S
+
+    def done(self, rows: int) -> None:
+        now = time.monotonic()
+        if now >= self._next_s:
+            self._next_s = now + REPORT_S
+            _say({"done": rows})
+
+
+def _say(message: dict[str, Any]) -> None:
+    os.write(_ANSWERS, json.dumps(message).encode() + b"\n")
+
+
+TASKS = {"probe": probe, "record": record}
+_ANSWERS = 1
+
+
+def main() -> int:
+    """Do the job on standard input."""
+    job = json.loads(sys.stdin.buffer.read())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        answer = TASKS[job["task"]](job)
+    except BackendError as error:
+        answer = {"error": str(error).removeprefix(f"{job['model']}: "), "blames": "model"}
+    except (InputError, DataError) as error:
+        answer = {"error": str(error), "blames": "data"}
+    except MemoryError:
+        answer = {"error": "the model needs more memory than there is", "blames": "model"}
+    _say(answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

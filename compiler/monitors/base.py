@@ -1,0 +1,68 @@
+"""The contract of a monitor: a scikit-learn style estimator that lowers to a program.
+
+A new monitor is one file in this folder plus its registration in ``__init__.py``. Its constructor
+stores parameters and does nothing else; ``fit`` learns from a recording and returns self; learned
+state ends in ``_``; ``lower`` adds the score to a real program. Positive means "the model is
+wrong", and a higher score is more suspicious.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.recording import Recording
+
+
+@dataclass(frozen=True)
+class Score:
+    """A monitor's score in a real program, and the thresholds that the method itself prescribes.
+
+    ``alarm_above`` is None where the method has none: it is then calibrated on held-out rows.
+    """
+
+    id: int
+    alarm_above: float | None = None
+    uncertain_above: float | None = None
+    display: str = "linear"
+    display_scale: float = 1.0
+
+
+class MonitorEstimator(BaseEstimator, ABC):
+    """Base of all monitors. ``taps`` are names of tensors in the recording."""
+
+    kind: ClassVar[str]
+    default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.taps
+    most_taps: ClassVar[int | None] = 1  # None: any number
+    what: ClassVar[str]  # one line for people
+
+    taps: tuple[str, ...]
+
+    @abstractmethod
+    def fit(self, recording: Recording) -> Self:
+        """Learn from labelled rows."""
+
+    @abstractmethod
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        """Add the score to a real program; ``predicted`` is the id of the predicted class."""
+
+    @abstractmethod
+    def reason(self) -> str:
+        """Why it alarms: a template with ``{score}`` and ``{threshold}``."""
+
+    def details(self) -> dict[str, Any]:
+        """What it learned, for people; JSON types only."""
+        return {}
+
+    def check_taps(self) -> None:
+        """Raises CompileError unless the number of taps suits the method."""
+        if not self.taps or (self.most_taps is not None and len(self.taps) > self.most_taps):
+            wanted = "at least one tap" if self.most_taps is None else f"{self.most_taps} tap"
+            raise CompileError(
+                f"monitor {self.kind!r} needs {wanted}, but got {len(self.taps)}: choose with --taps"
+            )

@@ -1,0 +1,70 @@
+"""Output scores: maximum softmax probability (MP) and entropy.
+
+MP after Hendrycks & Gimpel (2017), 1 - max p. Computed from the logits, never from the model's
+own int8 softmax: that saturates (on an int8 ResNet8, half of the CIFAR-10 test images tie at its
+top code), and ties cannot be ranked.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.recording import Recording
+
+SCORES = ("probability", "entropy")
+
+
+class SoftmaxMonitor(MonitorEstimator):
+    """Alarms when the classifier itself is unsure.
+
+    ``score="probability"`` ranks by the odds against the largest probability,
+    ``(1 - max p) / max p``: the same order as 1 - max p, but with full resolution where max p is
+    close to 1. It is shown as 1 - max p. ``score="entropy"`` is the entropy of p in nats.
+    """
+
+    kind: ClassVar[str] = "softmax"
+    default_taps: ClassVar[tuple[str, ...]] = ("logits",)
+    what: ClassVar[str] = "the classifier's own softmax"
+
+    def __init__(self, taps: tuple[str, ...] = (), score: str = "probability") -> None:
+        self.taps = taps
+        self.score = score
+
+    def fit(self, recording: Recording) -> Self:
+        """Nothing to learn but the number of classes; the threshold is calibrated later."""
+        self.check_taps()
+        if self.score not in SCORES:
+            raise CompileError(f"softmax: score={self.score!r} is unknown; use {' or '.join(SCORES)}")
+        (name,) = self.taps
+        self.n_classes_ = next(t.length for t in recording.taps if t.name == name)
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
+        logits = builder.tap(self.taps[0])
+        d = builder.node("sub", logits, builder.node("max", logits))
+        e = builder.node("exp", d)
+        if self.score == "probability":
+            others = builder.node("omit", e, builder.node("argmax", logits))
+            return Score(builder.node("sum", others), display="odds")
+        # With d = z - max z: H = ln(sum e^d) - sum(d e^d) / sum e^d.
+        total = builder.node("sum", e)
+        mean = builder.node("div", builder.node("sum", builder.node("xexp", d)), total)
+        return Score(builder.node("sub", builder.node("log", total), mean))
+
+    def reason(self) -> str:
+        if self.score == "probability":
+            return "uncertain of its own answer: 1 - max p is {score:.3g}, above {threshold:.3g}"
+        return "uncertain of its own answer: entropy is {score:.3g} nats, above {threshold:.3g}"
+
+
+class EntropyMonitor(SoftmaxMonitor):
+    """``softmax`` with the entropy as its score."""
+
+    kind: ClassVar[str] = "entropy"
+    what: ClassVar[str] = "entropy of the classifier's softmax"
+
+    def __init__(self, taps: tuple[str, ...] = (), score: str = "entropy") -> None:
+        super().__init__(taps, score)

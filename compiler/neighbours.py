@@ -1,0 +1,156 @@
+"""Rows that sit on the edges of a program: below, at and above every threshold it holds.
+
+Parity on ordinary rows says little about rounding, because ordinary rows hardly ever hit a
+threshold. These rows do, on purpose: for each node of a tree a row that reaches it with its
+feature just below, at and just above the threshold; for each side of each box the same, with the
+class that owns the box predicted; rows around each decision threshold; and the extreme and the
+impossible values of every tap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler import reference
+from edgemon.compiler.forest import Forest
+from edgemon.compiler.ir import Node, Program
+
+Array = npt.NDArray[Any]
+Rows = list[Array]  # one (n, length) array a tap
+
+NEAREST = 4  # rows kept on either side of a decision threshold
+LARGEST_BLOCK = 2048
+
+
+def neighbours(program: Program, base: Rows) -> Iterator[Rows]:
+    """Blocks of rows; ``base`` holds at least one ordinary row to start from."""
+    for node in program.nodes:
+        if node.op == "trees":
+            yield from _around_trees(program, node, base)
+        elif node.op == "boxes":
+            yield from _around_boxes(program, node, base)
+    yield from _around_decisions(program, base)
+    yield from _extremes(program, base)
+
+
+def beside(value: Any, dtype: Any) -> list[Any]:
+    """The codes (or floats) below, at and above a value that the dtype holds."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        v = dtype.type(value)
+        return [np.nextafter(v, dtype.type(-np.inf)), v, np.nextafter(v, dtype.type(np.inf))]
+    info = np.iinfo(dtype)
+    return sorted({min(max(int(value) + d, info.min), info.max) for d in (-1, 0, 1)})
+
+
+def _repeat(base: Rows, n: int) -> Rows:
+    """n rows, cycling through the base rows."""
+    return [x[np.arange(n) % len(x)].copy() for x in base]
+
+
+def _replaced(base: Rows, tap: int, x: Array) -> Iterator[Rows]:
+    for start in range(0, len(x), LARGEST_BLOCK):
+        part = x[start : start + LARGEST_BLOCK]
+        rows = _repeat(base, len(part))
+        rows[tap] = part
+        yield rows
+
+
+def _around_trees(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
+    tap = node.inputs[0]
+    dtype = np.dtype(program.taps[tap].dtype)
+    forest = Forest.unpack(node.tables, dtype.name)
+    leaf = forest.is_leaf
+    made = []
+    for root in forest.roots:
+        stack: list[tuple[int, Array]] = [(root, base[tap][0])]
+        while stack:
+            index, row = stack.pop()
+            if leaf[index]:
+                continue
+            feature, threshold = forest.feature[index], forest.threshold[index]
+            for value in beside(threshold, dtype):
+                made.append(row.copy())
+                made[-1][feature] = value
+            around = beside(threshold, dtype)
+            for child, value in ((0, around[len(around) // 2]), (1, around[-1])):
+                next_row = row.copy()
+                if bool(row[feature] <= threshold) != (child == 0):
+                    next_row[feature] = value
+                stack.append((int(forest.left[index]) + child, next_row))
+    if made:
+        yield from _replaced(base, tap, np.array(made, dtype))
+
+
+def _around_boxes(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
+    tap, argmax = node.inputs
+    lower, upper, _, first = node.tables
+    length = program.taps[tap].length
+    lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
+    scores = program.nodes[argmax - len(program.taps)].inputs[0]
+    dtype = np.dtype(program.taps[tap].dtype)
+    for c in range(first.size - 1):
+        for b in range(int(first[c]), int(first[c + 1])):
+            middle = (lower[b].astype(np.float64) + upper[b].astype(np.float64)) / 2
+            centre = middle.astype(dtype)
+            made = []
+            for d in range(length):
+                for value in {*beside(lower[b, d], dtype), *beside(upper[b, d], dtype)}:
+                    made.append(centre.copy())
+                    made[-1][d] = value
+            for rows in _replaced(base, tap, np.array(made, dtype)):
+                if scores < len(program.taps) and scores != tap:
+                    rows[scores] = _predicting(c, rows[scores])
+                yield rows
+
+
+def _predicting(c: int, x: Array) -> Array:
+    """Scores (n, classes) whose largest element is class c."""
+    result = np.zeros_like(x)
+    result[:, c] = 1
+    return result
+
+
+def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
+    """The rows whose scores lie nearest to each threshold, and those with each element of their
+    taps moved by one step."""
+    values = reference.run(program, base)
+    for monitor in program.monitors:
+        used = [i for i, t in enumerate(program.taps) if t in program.only(monitor.name).taps]
+        score = values[monitor.score][:, 0]
+        for threshold in {monitor.alarm_above, monitor.uncertain_above}:
+            for side in (score < threshold, score == threshold, score > threshold):
+                rows = np.flatnonzero(side)
+                distance = np.abs(score[rows].astype(np.float64) - threshold)
+                for row in rows[np.argsort(distance, kind="stable")[:NEAREST]]:
+                    yield from _steps(program, [x[row : row + 1] for x in base], used)
+
+
+def _steps(program: Program, row: Rows, taps: list[int]) -> Iterator[Rows]:
+    for tap in taps:
+        length = program.taps[tap].length
+        moved = np.repeat(row[tap], 3 * length, axis=0)
+        for d in range(length):
+            around = beside(row[tap][0, d], moved.dtype)
+            moved[3 * d : 3 * d + len(around), d] = around
+        yield from _replaced(row, tap, moved)
+
+
+def _extremes(program: Program, base: Rows) -> Iterator[Rows]:
+    for index, tap in enumerate(program.taps):
+        dtype = np.dtype(tap.dtype)
+        if dtype.kind == "f":
+            info = np.finfo(dtype)
+            values = [0.0, -0.0, np.nan, np.inf, -np.inf, info.max, info.min]
+            values += [info.smallest_subnormal, -info.smallest_subnormal]
+        else:
+            values = [np.iinfo(dtype).min, np.iinfo(dtype).max]
+        one = np.repeat(base[index][:1], len(values) * tap.length, axis=0)
+        for d in range(tap.length):
+            one[d * len(values) : (d + 1) * len(values), d] = values
+        every = np.repeat(np.array(values, dtype)[:, None], tap.length, axis=1)
+        yield from _replaced(base, index, np.concatenate([one, every]))

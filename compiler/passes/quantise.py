@@ -1,0 +1,244 @@
+"""From a real program to a device program: integer wherever the taps are integer.
+
+A comparison of a real value ``s * (q - Z)`` with a threshold becomes a comparison of the code
+``q`` with an integer, computed in rationals: floating point is wrong exactly where thresholds
+lie on the grid, which is where trees and boxes put them (``docs/exactness.md``). On float32 taps
+a float64 threshold is rounded toward the side that keeps every float32 comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.forest import LEAF_THRESHOLD, Forest
+from edgemon.compiler.ir import Builder, Monitor, Node, Program, Tap
+
+Array = npt.NDArray[Any]
+
+UNIT_BITS = 30  # 1.0 in a table of exponentials
+LARGEST_WEIGHT = 1 << 14
+
+
+def code_at_most(threshold: float, tap: Tap) -> int:
+    """The largest code q with ``scale * (q - zero_point) <= threshold``; may lie outside the
+    dtype's range, where the comparison is always or never true."""
+    return floor(Fraction(threshold) / Fraction(tap.scale)) + tap.zero_point
+
+
+def code_at_least(threshold: float, tap: Tap) -> int:
+    """The smallest code q with ``scale * (q - zero_point) >= threshold``."""
+    return ceil(Fraction(threshold) / Fraction(tap.scale)) + tap.zero_point
+
+
+def f32_at_most(threshold: float) -> np.float32:
+    """The largest float32 <= threshold: ``x <= threshold`` for every float32 x stays the same."""
+    rounded = np.float32(threshold)
+    if float(rounded) > threshold:
+        rounded = np.nextafter(rounded, np.float32(-np.inf))
+    return np.float32(rounded + np.float32(0))
+
+
+def f32_at_least(threshold: float) -> np.float32:
+    """The smallest float32 >= threshold."""
+    return np.float32(-f32_at_most(-threshold) + np.float32(0))
+
+
+@dataclass(frozen=True)
+class Represented:
+    """How a device value stands for a real one: ``real = scale * (device - zero_point)``."""
+
+    id: int
+    scale: float = 1.0
+    zero_point: int = 0
+
+
+def quantise(real: Program) -> Program:
+    """The device program of a real one. Monitors' thresholds are converted likewise: the strict
+    comparison ``score > threshold`` of reals becomes one of raw scores."""
+    pass_ = _Quantiser(real)
+    for node in real.nodes:
+        pass_.values.append(getattr(pass_, "_" + node.op)(node))
+    monitors = [pass_.monitor(m) for m in real.monitors]
+    return pass_.out.program(pass_.values[real.predicted].id, monitors)
+
+
+class _Quantiser:
+    def __init__(self, real: Program) -> None:
+        self.out = Builder(real.taps)
+        self.values = [Represented(i, t.scale, t.zero_point) for i, t in enumerate(real.taps)]
+
+    def monitor(self, m: Monitor) -> Monitor:
+        score = self.values[m.score]
+
+        def raw(threshold: float) -> float | int:
+            if self._is_float(score):
+                return float(f32_at_most(threshold))
+            return floor(Fraction(threshold) / Fraction(score.scale)) + score.zero_point
+
+        return Monitor(
+            m.name,
+            score.id,
+            raw(float(m.alarm_above)),
+            raw(float(m.uncertain_above)),
+            m.display,
+            m.display_scale * score.scale,
+        )
+
+    # Each method below turns one real node into device nodes.
+
+    def _argmax(self, node: Node) -> Represented:
+        return Represented(self.out.node("argmax", self._in(node).id))
+
+    def _max(self, node: Node) -> Represented:
+        x = self._in(node)
+        return Represented(self.out.node("max", x.id), x.scale, x.zero_point)
+
+    def _sub(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        if not self._is_float(x) and (x.scale, x.zero_point) == (y.scale, y.zero_point):
+            return Represented(self.out.node("sub", x.id, y.id), x.scale)
+        return self._floats("sub", node)
+
+    def _exp(self, node: Node) -> Represented:
+        return self._tabulated(node, np.exp) or self._floats("exp", node)
+
+    def _xexp(self, node: Node) -> Represented:
+        table = self._tabulated(node, lambda d: d * np.exp(d))
+        if table:
+            return table
+        x = self._float(self._in(node))
+        return Represented(self.out.node("mul", x, self.out.node("exp", x)))
+
+    def _omit(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        return Represented(self.out.node("omit", x.id, y.id), x.scale, x.zero_point)
+
+    def _sum(self, node: Node) -> Represented:
+        x = self._in(node)
+        if not self._is_float(x) and x.zero_point == 0:
+            return Represented(self.out.node("sum", x.id), x.scale)
+        return self._floats("sum", node)
+
+    def _add(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        if not self._is_float(x) and not self._is_float(y) and x.scale == y.scale:
+            return Represented(
+                self.out.node("add", x.id, y.id), x.scale, x.zero_point + y.zero_point
+            )
+        return self._floats("add", node)
+
+    def _log(self, node: Node) -> Represented:
+        return self._floats("log", node)
+
+    def _mul(self, node: Node) -> Represented:
+        return self._floats("mul", node)
+
+    def _div(self, node: Node) -> Represented:
+        return self._floats("div", node)
+
+    def _boxes(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        lower, upper, weight, first = node.tables
+        length = self.out.value(x.id).length
+        lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
+        if self._is_float(x):
+            at_least = _each(lower, f32_at_least, np.float32)
+            at_most = _each(upper, f32_at_most, np.float32)
+            weights: Array = np.maximum(weight.astype(np.float32), np.finfo(np.float32).tiny)
+            scale = 1.0
+        else:
+            tap = self.out.taps[x.id]
+            info = np.iinfo(tap.dtype)
+            at_least = np.maximum(_each(lower, lambda v: code_at_least(v, tap), np.int64), info.min)
+            at_most = np.minimum(_each(upper, lambda v: code_at_most(v, tap), np.int64), info.max)
+            unit = LARGEST_WEIGHT / float(weight.max())
+            weights = np.maximum(np.rint(weight * unit), 1).astype(np.int32)
+            scale = tap.scale / unit
+        # A box between two neighbouring codes holds no code at all: it can never be entered.
+        kept = (at_least <= at_most).all(axis=1)
+        starts = np.concatenate([[0], np.cumsum(kept)])[first.astype(int)].astype(np.uint32)
+        dtype = self.out.value(x.id).dtype
+        tables = (at_least[kept].astype(dtype), at_most[kept].astype(dtype), weights, starts)
+        return Represented(
+            self.out.node("boxes", x.id, y.id, tables=[t.ravel() for t in tables]), scale
+        )
+
+    def _trees(self, node: Node) -> Represented:
+        x = self._in(node)
+        forest = Forest.unpack(node.tables, "float64")
+        inner = ~forest.is_leaf
+        dtype = self.out.value(x.id).dtype
+        if self._is_float(x):
+            threshold: Array = np.full(inner.size, LEAF_THRESHOLD["float32"], np.float32)
+            threshold[inner] = [f32_at_most(t) for t in forest.threshold[inner]]
+        else:
+            tap = self.out.taps[x.id]
+            # One code beyond either end of the dtype says "never" or "always".
+            low, high = np.iinfo(dtype).min - 1, np.iinfo(dtype).max
+            threshold = np.full(inner.size, LEAF_THRESHOLD["integer"], np.int64)
+            threshold[inner] = [
+                min(max(code_at_most(t, tap), low), high) for t in forest.threshold[inner]
+            ]
+        if (forest.value != np.rint(forest.value)).any():
+            raise CompileError("trees: leaf values must be whole numbers")
+        device = Forest(
+            forest.feature,
+            threshold,
+            forest.left,
+            forest.value.astype(np.int64),
+            forest.roots,
+            forest.depths,
+        )
+        return Represented(self.out.node("trees", x.id, tables=device.pack(dtype)))
+
+    # Helpers.
+
+    def _in(self, node: Node, index: int = 0) -> Represented:
+        return self.values[node.inputs[index]]
+
+    def _is_float(self, x: Represented) -> bool:
+        return self.out.value(x.id).dtype == "float32"
+
+    def _float(self, x: Represented) -> int:
+        """Id of the float32 form of a value."""
+        if self._is_float(x):
+            return x.id
+        if x.zero_point:
+            raise CompileError("an offset integer has no direct float32 form; subtract first")
+        return self.out.node("to_f32", x.id, tables=[np.array([x.scale], np.float32)])
+
+    def _floats(self, op: str, node: Node) -> Represented:
+        return Represented(self.out.node(op, *(self._float(self.values[i]) for i in node.inputs)))
+
+    def _tabulated(self, node: Node, function: Any) -> Represented | None:
+        """A function of a non-positive integer value as a table of fixed-point numbers, if the
+        value has few enough codes."""
+        x = self._in(node)
+        value = self.out.value(x.id)
+        if self._is_float(x) or value.bits > 9:
+            return None
+        codes = np.arange(-(1 << value.bits), 1)
+        entries = np.rint(function(codes * x.scale) * 2.0**UNIT_BITS).astype(np.int32)
+        # Codes whose entry equals that of the lowest code need no entry of their own.
+        start = int(np.argmax(entries != entries[0])) - 1 if (entries != entries[0]).any() else 0
+        start = max(start, 0)
+        return Represented(
+            self.out.node(
+                "lut", x.id, tables=[entries[start:], np.array([codes[start]], np.int32)]
+            ),
+            2.0**-UNIT_BITS,
+        )
+
+
+def _each(values: Array, convert: Any, dtype: Any) -> Array:
+    """Apply a scalar conversion to each distinct element."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    converted = np.array([convert(float(v)) for v in distinct], dtype)
+    return converted[inverse.reshape(values.shape)]

@@ -1,0 +1,134 @@
+"""The proof: reference = C = ONNX Runtime, on data and on threshold neighbours.
+
+A difference anywhere in verdict, reason, predicted class or raw score (compared bit for bit, for
+floats too: the op set needs no tolerance) is a mismatch, and a compile with a mismatch fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler import reference
+from edgemon.compiler.emit.flat import read
+from edgemon.compiler.errors import ParityError
+from edgemon.compiler.ir import Program
+from edgemon.compiler.neighbours import Rows, neighbours
+from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.onnx import OnnxMonitor
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+MOST_BASE_ROWS = 4096
+
+
+class Implementation(Protocol):
+    """Something that evaluates the artifact."""
+
+    def evaluate(self, taps: Rows) -> Evaluation: ...
+
+
+@dataclass
+class Proof:
+    """Rows compared and rows that differ in any implementation."""
+
+    rows: int = 0
+    neighbours: int = 0
+    mismatches: int = 0
+    first_mismatch: str | None = None
+    tolerance: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def require(self) -> None:
+        """Raises ParityError unless everything agrees."""
+        if self.mismatches:
+            raise ParityError(
+                f"{self.mismatches} of {self.rows + self.neighbours} proof rows differ between "
+                f"the reference, C and ONNX: {self.first_mismatch}. Do not deploy this bundle; "
+                "please report the model and the command"
+            )
+
+
+def prove(
+    artifact: bytes, onnx: bytes, data: Iterable[Rows], progress: Progress | None = None
+) -> Proof:
+    """Prove an artifact and its ONNX twin on blocks of recorded rows and on their neighbours.
+
+    Args:
+        artifact: a flat file. onnx: a serialised model.
+        data: blocks of rows, one (n, length) array a tap of the artifact, in its order.
+    """
+    decoded = read(artifact)
+    program = decoded.program
+    others = {"C": Monitor(artifact), "ONNX": OnnxMonitor(onnx)}
+    proof = Proof()
+    base: list[Rows] = []
+    if decoded.self_test:
+        vectors = list(decoded.self_test.taps)
+        base.append(vectors)
+        _compare(proof, program, others, vectors, "self-test vector")
+        proof.neighbours += len(vectors[0])
+    for rows in data:
+        _compare(proof, program, others, rows, "row")
+        proof.rows += len(rows[0])
+        if sum(len(b[0]) for b in base) < MOST_BASE_ROWS:
+            base.append(rows)
+        if progress:
+            progress(proof.rows, 0)
+    finite = _finite([np.concatenate(parts) for parts in zip(*base, strict=True)])
+    for rows in neighbours(program, [x[:MOST_BASE_ROWS] for x in finite]):
+        _compare(proof, program, others, rows, "threshold neighbour")
+        proof.neighbours += len(rows[0])
+        if progress:
+            progress(proof.rows + proof.neighbours, 0)
+    return proof
+
+
+def _finite(rows: Rows) -> Rows:
+    keep = np.ones(len(rows[0]), bool)
+    for x in rows:
+        keep &= np.isfinite(x).all(axis=1)
+    return [x[keep] for x in rows]
+
+
+def _compare(
+    proof: Proof, program: Program, others: dict[str, Any], rows: Rows, what: str
+) -> None:
+    expected = reference.evaluate(program, rows)
+    different = np.zeros(len(expected.verdict), bool)
+    for name, implementation in others.items():
+        found = implementation.evaluate(rows)
+        differs = differing_rows(expected, found)
+        if differs.any() and proof.first_mismatch is None:
+            row = int(np.flatnonzero(differs)[0])
+            scores = [
+                f"{m.name} {a[row]!r} against {b[row]!r}"
+                for m, a, b in zip(program.monitors, expected.scores, found.scores, strict=True)
+            ]
+            proof.first_mismatch = (
+                f"{what} {row}, reference against {name}: verdict {expected.verdict[row]} against "
+                f"{found.verdict[row]}, scores {', '.join(scores)}"
+            )
+        different |= differs
+    proof.mismatches += int(different.sum())
+
+
+def differing_rows(a: Evaluation, b: Evaluation) -> npt.NDArray[np.bool_]:
+    """(n,) where two evaluations differ in anything; floats are compared by their bits."""
+    differs = (a.verdict != b.verdict) | (a.reason != b.reason) | (a.predicted != b.predicted)
+    differs |= (a.verdicts != b.verdicts).any(axis=1)
+    for x, y in zip(a.scores, b.scores, strict=True):
+        if x.dtype != y.dtype:
+            raise TypeError(f"score types differ: {x.dtype}, {y.dtype}")
+        if x.dtype == np.float32:
+            x, y = (np.ascontiguousarray(v).view(np.int32) for v in (x, y))
+        differs |= x != y
+    return differs

@@ -1,0 +1,132 @@
+"""What a model computed on a data set: its taps, on disk, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.data import Dataset
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.ir import Tap
+from edgemon.compiler.models import child
+from edgemon.compiler.models.tflite import TappedModel
+from edgemon.compiler.row_file import RowFile
+from edgemon.compiler.splits import to_classes
+from edgemon.runtime.preprocess import InputSpec, Preprocess
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+SILENCE_S = 300.0
+FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """N rows. ``predicted`` is the argmax of the model's output in raw codes, the first on a tie;
+    ``labels`` are in the order of the model's classes. The taps stay on disk."""
+
+    taps: tuple[Tap, ...]
+    files: tuple[RowFile, ...]
+    rows: npt.NDArray[np.int64]  # into the files
+    predicted: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int64] | None
+    n_classes: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def tap(self, name: str) -> Tap:
+        """The tap with this tensor name."""
+        return self.taps[self._position(name)]
+
+    def codes(self, name: str, rows: npt.ArrayLike | None = None) -> Array:
+        """The tap as stored, (n, length); all rows, or those with these indices."""
+        wanted = self.rows if rows is None else self.rows[np.asarray(rows)]
+        return self.files[self._position(name)].read(wanted)
+
+    def values(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """The tap's real values, (n, length)."""
+        return self.tap(name).values(self.codes(name, rows))
+
+    @property
+    def correct(self) -> npt.NDArray[np.bool_]:
+        """Is the model's answer right? Raises DataError without labels."""
+        if self.labels is None:
+            raise DataError("the data has no labels, so that right answers are unknown")
+        return self.predicted == self.labels
+
+    def take(self, rows: npt.ArrayLike) -> Recording:
+        """These rows only; nothing is copied on disk."""
+        index = np.asarray(rows)
+        return replace(
+            self,
+            rows=self.rows[index],
+            predicted=self.predicted[index],
+            labels=None if self.labels is None else self.labels[index],
+        )
+
+    def _position(self, name: str) -> int:
+        return next(i for i, tap in enumerate(self.taps) if tap.name == name)
+
+
+def record(
+    tapped: TappedModel,
+    data: Dataset,
+    *,
+    preprocess: Preprocess,
+    input: InputSpec,
+    labels: npt.NDArray[np.int64],
+    kernels: str = "xnnpack",
+    scratch: Path,
+    workers: int = 2,
+    progress: Progress | None = None,
+) -> Recording:
+    """Run the model on every row, one at a time as on the device, in worker processes.
+
+    ``labels`` is the label map (see ``splits.label_map``). Files are made in ``scratch``, which
+    must be empty of earlier ones. Raises ModelError if the model fails, DataError if the data does
+    not fit it.
+    """
+    count = len(data)
+    classes = None if data.y is None else to_classes(data.y, labels)
+    files = tuple(
+        RowFile.create(scratch / f"tap{i}.npy", (count, tap.length), tap.dtype)
+        for i, tap in enumerate(tapped.taps)
+    )
+    predicted = RowFile.create(scratch / "predicted.npy", (count,), np.int32)
+    rows = RowFile.create(scratch / "rows.npy", (count,), np.int64)
+    rows.write(0, data.rows)
+    shares = max(1, min(workers, count // FEWEST_ROWS))
+    edges = np.linspace(0, count, shares + 1).astype(int).tolist()
+    job = {
+        "task": "record",
+        "model": str(tapped.path),
+        "kernels": kernels,
+        "x": str(data.x),
+        "rows": str(rows.path),
+        "preprocess": preprocess.to_json(),
+        "input": input.to_json(),
+        "taps": [
+            {"position": position, "file": str(file.path)}
+            for position, file in zip(tapped.positions, files, strict=True)
+        ],
+        "predicted": str(predicted.path),
+    }
+    child.run(
+        [{**job, "start": a, "stop": b} for a, b in zip(edges[:-1], edges[1:], strict=True)],
+        subject=f"{tapped.path.name} on {data.source}",
+        silence_s=SILENCE_S,
+        progress=None if progress is None else lambda done: progress(done, count),
+    )
+    if progress is not None:
+        progress(count, count)
+    everything = np.arange(count)
+    return Recording(
+        tapped.taps, files, everything, predicted.read(everything), classes, len(labels)
+    )

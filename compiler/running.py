@@ -1,0 +1,107 @@
+"""Running a bundle over rows or images, a verdict a row."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.terminal import Terminal, percent
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.session import Session
+
+BLOCK = 256
+
+
+def run_bundle(
+    path: Path, data: str, *, label_column: str | None, json_lines: bool, terminal: Terminal
+) -> None:
+    """Print prediction, verdict, score and reason of every row, then a summary."""
+    session = Session(path)
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        rows = load(data, Path(scratch), label_column=label_column)
+        results = []
+        summary = _Summary(session)
+        for row in _rows(session, rows):
+            summary.add(row)
+            if json_lines:
+                print(json.dumps(row), flush=True)
+            elif terminal.as_json:
+                results.append(row)
+            else:
+                print(_line(row), flush=True)
+    if not json_lines:
+        terminal.document({"rows": results, "summary": summary.to_json()})
+        terminal.note(summary.sentence())
+
+
+def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
+    values = session.label_values
+    index = 0
+    for images in data.blocks(BLOCK):
+        for result in session.evaluate_batch(images):
+            row: dict[str, Any] = {
+                "row": int(data.rows[index]),
+                "prediction": result.label,
+                "verdict": result.verdict.name.lower(),
+                "score": result.score,
+                "reason": result.reason,
+                "monitors": {m.name: m.verdict.name.lower() for m in result.monitors},
+            }
+            if data.y is not None:
+                label = int(data.y[index])
+                row["label"] = label
+                row["correct"] = result.prediction >= 0 and values[result.prediction] == label
+            yield row
+            index += 1
+
+
+def _line(row: dict[str, Any]) -> str:
+    marks = {True: " ", False: "x", None: " "}
+    return (
+        f"{row['row']:>7}  {row['prediction']:<12} {marks[row.get('correct')]} "
+        f"{row['verdict']:<9}  {row['reason']}"
+    )
+
+
+class _Summary:
+    """Verdicts, and with labels how they meet the errors."""
+
+    def __init__(self, session: Session) -> None:
+        self.known = {int(v) for v in session.label_values}
+        self.verdicts: Counter[str] = Counter()
+        self.alarms: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.verdicts[row["verdict"]] += 1
+        if "label" not in row:
+            return
+        group = "wrong" if not row["correct"] else "right"
+        if row["label"] not in self.known:
+            group = "unknown class"
+        self.totals[group] += 1
+        self.alarms[group] += row["verdict"] != Verdict.TRUST.name.lower()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "verdicts": dict(self.verdicts),
+            "alarms": {
+                group: {"rows": self.totals[group], "alarms": self.alarms[group]}
+                for group in self.totals
+            },
+        }
+
+    def sentence(self) -> str:
+        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.verdicts.most_common())
+        shares = "".join(
+            f"; {percent(self.alarms[g] / n)} of the {n:,} "
+            + ("rows of an unknown class" if g == "unknown class" else f"{g} answers")
+            + " alarmed"
+            for g, n in sorted(self.totals.items())
+        )
+        return f"{sum(self.verdicts.values()):,} rows: {counts}{shares}"

@@ -1,0 +1,83 @@
+"""What the commands show: notes, tables, progress bars, or one JSON document.
+
+Progress goes to standard error, and only to a terminal. With ``--json`` standard output holds the
+document and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import TimeElapsedColumn
+from rich.table import Table
+
+from edgemon.compiler.reporter import Progress as Callback
+from edgemon.compiler.reporter import Reporter
+
+
+class Terminal(Reporter):
+    """Shows notes on standard output (not with ``--json``), everything else on standard error."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.out = Console(highlight=False, soft_wrap=True)
+        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        if not self.as_json:
+            self.out.print(escape(text))
+
+    def warn(self, text: str) -> None:
+        self.err.print(f"[yellow]warning:[/yellow] {escape(text)}")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Callback]:
+        if not self.err.is_terminal:
+            yield lambda done, total: None
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task(escape(name), total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+        """A table on standard output; numbers are right-aligned, None is n/a."""
+        if self.as_json:
+            return
+        table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+        for column, values in zip(table.columns, zip(*rows, strict=True), strict=False):
+            if all(isinstance(v, (int, float, type(None))) for v in values):
+                column.justify = "right"
+        for row in rows:
+            table.add_row(*(escape(_cell(v)) for v in row))
+        self.out.print(table)
+
+    def document(self, content: Any) -> None:
+        """The JSON document, if one was asked for."""
+        if self.as_json:
+            print(json.dumps(content, indent=2))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def percent(value: float | None) -> str:
+    """A share for people."""
+    return "n/a" if value is None else f"{value:.2%}"

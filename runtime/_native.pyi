@@ -1,0 +1,53 @@
+"""The C runtime (binding/native.c). `monitor.py` is the friendly face of it."""
+
+from collections.abc import Sequence
+from typing import final
+
+from typing_extensions import Buffer
+
+class Error(Exception):
+    """`Error(status, text)`: the C runtime refused; `args` holds both."""
+
+    args: tuple[int, str]
+
+@final
+class Monitor:
+    """A validated artifact. Safe to share between threads."""
+
+    def __new__(cls, artifact: Buffer) -> Monitor: ...
+    @property
+    def workspace_size(self) -> int: ...
+    @property
+    def struct_size(self) -> int: ...
+    @property
+    def metadata(self) -> bytes: ...
+    @property
+    def taps(self) -> list[tuple[str, int, int, float, int]]:
+        """(name, dtype code, length, scale, zero point) of each tap."""
+    @property
+    def monitors(self) -> list[tuple[str, int, int | float, int | float]]:
+        """(name, dtype code of the raw score, alarm above, uncertain above) of each monitor."""
+    def bind_model(self, sha256: bytes, /) -> int: ...
+    def self_test(self) -> int: ...
+    def check(self) -> int: ...
+    def display(self, index: int, raw: int | float, /) -> float: ...
+    def evaluate(
+        self,
+        taps: Sequence[Buffer],
+        rows: int,
+        verdict: Buffer,
+        reason: Buffer,
+        predicted: Buffer,
+        verdicts: Buffer,
+        scores: Buffer,
+    ) -> None:
+        """Evaluate `rows` images into writable arrays.
+
+        Each tap has rows * length elements. verdict u8[rows], reason i32[rows],
+        predicted i32[rows], verdicts u8[rows * M], scores i64[rows * M] for M monitors. A raw
+        score of dtype f32 lies in the low four bytes of its i64.
+        """
+    def nanoseconds(self, taps: Sequence[Buffer], rows: int, repeats: int) -> list[float]:
+        """The mean time of one evaluation over the rows in ns, once for each repeat."""
+
+def status_text(status: int, /) -> str: ...

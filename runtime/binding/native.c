@@ -1,0 +1,586 @@
+/*
+ * edgemon.runtime._native - the C runtime for Python (stable ABI, Python 3.11 and later).
+ *
+ * One call evaluates a whole batch without the GIL. Numbers cross as buffers, never as Python
+ * objects; monitor.py gives them their NumPy shape.
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#endif
+#include <Python.h>
+
+#include "edgemon/edgemon.h"
+
+#include <float.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+    PyObject *error;
+    PyObject *monitor_type;
+} module_state;
+
+typedef struct {
+    PyObject_HEAD
+    em_monitor monitor;
+    void *artifact; /* our own copy: aligned, and nobody can change it */
+} MonitorObject;
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* Raises _native.Error(status, text). */
+static void raise_status(PyObject *error, em_status status) {
+    PyObject *args = Py_BuildValue("(is)", (int)status, em_status_text(status));
+    if (args != NULL) {
+        PyErr_SetObject(error, args);
+        Py_DECREF(args);
+    }
+}
+
+static PyObject *error_of(PyTypeObject *type) {
+    const module_state *state = PyType_GetModuleState(type);
+    return state == NULL ? NULL : state->error;
+}
+
+/* ---- Monitor(artifact) --------------------------------------------------------------------- */
+
+static void monitor_dealloc(PyObject *op) {
+    MonitorObject *self = (MonitorObject *)op;
+    PyTypeObject *type = Py_TYPE(op);
+    PyMem_Free(self->artifact);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(op);
+    Py_DECREF(type);
+}
+
+static PyObject *monitor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"artifact", NULL};
+    Py_buffer bytes;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*:Monitor", names, &bytes)) {
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    MonitorObject *self = (MonitorObject *)allocate(type, 0);
+    if (self == NULL) {
+        PyBuffer_Release(&bytes);
+        return NULL;
+    }
+    const size_t size = (size_t)bytes.len;
+    self->artifact = PyMem_Malloc(size > 0 ? size : 1); /* aligned to 8 at least */
+    if (self->artifact == NULL) {
+        PyBuffer_Release(&bytes);
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    if (size > 0) {
+        memcpy(self->artifact, bytes.buf, size);
+    }
+    PyBuffer_Release(&bytes);
+    const em_status status = em_open(&self->monitor, self->artifact, size);
+    if (status != EM_OK) {
+        PyObject *error = error_of(type);
+        if (error != NULL) {
+            raise_status(error, status);
+        }
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------- */
+
+static PyObject *get_workspace_size(PyObject *op, void *Py_UNUSED(closure)) {
+    return PyLong_FromSize_t(em_workspace_size(&((MonitorObject *)op)->monitor));
+}
+
+static PyObject *get_struct_size(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure)) {
+    return PyLong_FromSize_t(sizeof(em_monitor));
+}
+
+static PyObject *get_metadata(PyObject *op, void *Py_UNUSED(closure)) {
+    size_t size = 0;
+    const char *text = em_metadata(&((MonitorObject *)op)->monitor, &size);
+    return PyBytes_FromStringAndSize(text, (Py_ssize_t)size);
+}
+
+/* A raw number as Python shows it: an int, or a float for EM_F32. */
+static PyObject *number_of(em_dtype dtype, em_number n) {
+    return dtype == EM_F32 ? PyFloat_FromDouble((double)n.f) : PyLong_FromLongLong(n.i);
+}
+
+static PyObject *describe_tap(const em_monitor *m, size_t i) {
+    em_tap_info info;
+    em_describe_tap(m, i, &info);
+    return Py_BuildValue("(siIdi)", info.name, (int)info.dtype, (unsigned)info.length, info.scale,
+                         (int)info.zero_point);
+}
+
+static PyObject *describe_monitor(const em_monitor *m, size_t i) {
+    em_monitor_info info;
+    em_describe_monitor(m, i, &info);
+    return Py_BuildValue("(siNN)", info.name, (int)info.dtype,
+                         number_of(info.dtype, info.alarm_above),
+                         number_of(info.dtype, info.uncertain_above));
+}
+
+static PyObject *describe_all(const em_monitor *m, size_t count,
+                              PyObject *(*describe)(const em_monitor *, size_t)) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *item = describe(m, i);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *get_taps(PyObject *op, void *Py_UNUSED(closure)) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    return describe_all(m, em_tap_count(m), describe_tap);
+}
+
+static PyObject *get_monitors(PyObject *op, void *Py_UNUSED(closure)) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    return describe_all(m, em_monitor_count(m), describe_monitor);
+}
+
+/* ---- small methods ------------------------------------------------------------------------- */
+
+static PyObject *monitor_bind_model(PyObject *op, PyObject *arg) {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(arg, &bytes, &size) < 0) {
+        return NULL;
+    }
+    if (size != 32) {
+        return PyErr_Format(PyExc_ValueError, "a SHA-256 has 32 bytes, not %zd", size);
+    }
+    return PyLong_FromLong(em_bind_model(&((MonitorObject *)op)->monitor, (const uint8_t *)bytes));
+}
+
+static PyObject *monitor_check(PyObject *op, PyObject *Py_UNUSED(ignored)) {
+    return PyLong_FromLong(em_check(&((MonitorObject *)op)->monitor));
+}
+
+/* Scratch memory for one call: calls may run side by side in threads. Never NULL for size 0. */
+static void *new_workspace(const em_monitor *m) {
+    void *workspace = PyMem_Malloc(em_workspace_size(m) + 8);
+    if (workspace == NULL) {
+        PyErr_NoMemory();
+    }
+    return workspace;
+}
+
+static PyObject *monitor_self_test(PyObject *op, PyObject *Py_UNUSED(ignored)) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    void *workspace = new_workspace(m);
+    if (workspace == NULL) {
+        return NULL;
+    }
+    const em_status status = em_self_test(m, workspace, em_workspace_size(m));
+    PyMem_Free(workspace);
+    return PyLong_FromLong(status);
+}
+
+static PyObject *monitor_display(PyObject *op, PyObject *args) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    Py_ssize_t index;
+    PyObject *raw;
+    if (!PyArg_ParseTuple(args, "nO:display", &index, &raw)) {
+        return NULL;
+    }
+    em_monitor_info info;
+    if (index < 0 || em_describe_monitor(m, (size_t)index, &info) != EM_OK) {
+        return PyErr_Format(PyExc_IndexError, "there is no monitor %zd; the artifact has %zu",
+                            index, em_monitor_count(m));
+    }
+    em_number n = {0};
+    if (info.dtype == EM_F32) {
+        const double value = PyFloat_AsDouble(raw);
+        if (!PyErr_Occurred() && !(value >= -FLT_MAX && value <= FLT_MAX)) {
+            PyErr_SetString(PyExc_ValueError, "a raw score is a finite float32");
+        }
+        n.f = PyErr_Occurred() ? 0.0f : (float)value;
+    } else {
+        n.i = PyLong_AsLongLong(raw);
+    }
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(em_display(m, (size_t)index, n));
+}
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+/* The taps of a batch: `first` describes row 0, row r lies r * bytes[i] further. */
+typedef struct {
+    Py_buffer buffers[EM_MAX_TAPS];
+    em_tap first[EM_MAX_TAPS];
+    size_t bytes[EM_MAX_TAPS];
+    size_t held;  /* buffers to release */
+    size_t given; /* taps supplied, perhaps more than fit */
+} batch;
+
+/* The data type of a buffer; 0 for one that no tap can have. */
+static em_dtype dtype_of(const Py_buffer *buffer) {
+    const char *format = buffer->format == NULL ? "B" : buffer->format;
+    if (*format == '@' || *format == '=' || *format == '<') {
+        format++;
+    }
+    if (format[0] == '\0' || format[1] != '\0') {
+        return (em_dtype)0;
+    }
+    switch (format[0]) {
+    case 'b':
+        return EM_I8;
+    case 'B':
+        return EM_U8;
+    case 'h':
+        return buffer->itemsize == 2 ? EM_I16 : (em_dtype)0;
+    case 'f':
+        return buffer->itemsize == 4 ? EM_F32 : (em_dtype)0;
+    default:
+        return (em_dtype)0;
+    }
+}
+
+static void batch_release(batch *b) {
+    for (size_t i = 0; i < b->held; i++) {
+        PyBuffer_Release(&b->buffers[i]);
+    }
+    b->held = 0;
+}
+
+/* Describes buffer i so that em_evaluate finds any mismatch and reports it as a fault. */
+static int batch_describe(batch *b, size_t i, size_t rows) {
+    const Py_buffer *buffer = &b->buffers[i];
+    const size_t itemsize = buffer->itemsize > 0 ? (size_t)buffer->itemsize : 1;
+    const size_t count = (size_t)buffer->len / itemsize;
+    if ((uintptr_t)buffer->buf % itemsize != 0) {
+        PyErr_Format(PyExc_ValueError, "the buffer of tap %zu is not aligned for its elements", i);
+        return -1;
+    }
+    size_t length = rows > 0 ? count / rows : 0;
+    if (length > UINT32_MAX || (rows > 0 && count % rows != 0)) {
+        length = UINT32_MAX; /* no tap has this length: a fault */
+    }
+    b->first[i].data = buffer->buf;
+    b->first[i].dtype = dtype_of(buffer);
+    b->first[i].length = (uint32_t)length;
+    b->bytes[i] = length * itemsize;
+    return 0;
+}
+
+static int batch_acquire(batch *b, PyObject *taps, Py_ssize_t rows) {
+    b->held = 0;
+    if (rows < 0) {
+        PyErr_Format(PyExc_ValueError, "rows is %zd; it cannot be negative", rows);
+        return -1;
+    }
+    const Py_ssize_t given = PySequence_Size(taps);
+    if (given < 0) {
+        return -1;
+    }
+    b->given = (size_t)given;
+    for (size_t i = 0; i < b->given && i < EM_MAX_TAPS; i++) {
+        PyObject *item = PySequence_GetItem(taps, (Py_ssize_t)i);
+        if (item == NULL) {
+            batch_release(b);
+            return -1;
+        }
+        const int got = PyObject_GetBuffer(item, &b->buffers[i], PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+        Py_DECREF(item);
+        if (got < 0) {
+            batch_release(b);
+            return -1;
+        }
+        b->held++;
+        if (batch_describe(b, i, (size_t)rows) < 0) {
+            batch_release(b);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static em_status evaluate_row(const em_monitor *m, const batch *b, size_t row, void *workspace,
+                              em_result *result) {
+    em_tap taps[EM_MAX_TAPS];
+    for (size_t i = 0; i < b->held; i++) {
+        taps[i] = b->first[i];
+        /* Only a batch of the right lengths is moved along; a fault reads nothing. */
+        taps[i].data = (const char *)b->first[i].data +
+                       (b->first[i].length == UINT32_MAX ? 0 : row * b->bytes[i]);
+    }
+    return em_evaluate(m, taps, b->given, workspace, em_workspace_size(m), result);
+}
+
+/* ---- evaluate ------------------------------------------------------------------------------ */
+
+/* An output column: what the caller must supply. */
+typedef struct {
+    const char *name;
+    const char *formats; /* type characters that mean such an integer */
+    Py_ssize_t itemsize;
+    size_t per_row;
+} column;
+
+enum { VERDICT, REASON, PREDICTED, VERDICTS, SCORES, COLUMNS };
+
+static int acquire_column(const column *want, PyObject *object, Py_ssize_t rows, Py_buffer *out) {
+    if (PyObject_GetBuffer(object, out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) < 0) {
+        return -1;
+    }
+    const char *format = out->format == NULL ? "B" : out->format;
+    if (*format == '@' || *format == '=' || *format == '<') {
+        format++;
+    }
+    const size_t count = (size_t)rows * want->per_row;
+    const int right_type = format[0] != '\0' && format[1] == '\0' &&
+                           strchr(want->formats, format[0]) != NULL &&
+                           out->itemsize == want->itemsize;
+    if (!right_type || (uintptr_t)out->buf % (size_t)want->itemsize != 0) {
+        PyErr_Format(PyExc_TypeError, "%s must be an aligned array of %zd-byte integers",
+                     want->name, want->itemsize);
+    } else if ((size_t)out->len / (size_t)want->itemsize != count) {
+        PyErr_Format(PyExc_ValueError, "%s has %zu elements, but the batch needs %zu", want->name,
+                     (size_t)out->len / (size_t)want->itemsize, count);
+    } else {
+        return 0;
+    }
+    PyBuffer_Release(out);
+    return -1;
+}
+
+static void release_columns(Py_buffer *columns, int held) {
+    for (int i = 0; i < held; i++) {
+        PyBuffer_Release(&columns[i]);
+    }
+}
+
+/* Row `row` of every column. */
+static void store(const Py_buffer *columns, size_t row, size_t n_monitors, const em_result *r) {
+    ((uint8_t *)columns[VERDICT].buf)[row] = (uint8_t)r->verdict;
+    ((int32_t *)columns[REASON].buf)[row] = r->reason;
+    ((int32_t *)columns[PREDICTED].buf)[row] = r->predicted_class;
+    for (size_t k = 0; k < n_monitors; k++) {
+        ((uint8_t *)columns[VERDICTS].buf)[row * n_monitors + k] = (uint8_t)r->verdicts[k];
+        ((int64_t *)columns[SCORES].buf)[row * n_monitors + k] = r->scores[k].i;
+    }
+}
+
+static PyObject *monitor_evaluate(PyObject *op, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"taps",      "rows",     "verdict", "reason",
+                            "predicted", "verdicts", "scores",  NULL};
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    const size_t n = em_monitor_count(m);
+    const column wanted[COLUMNS] = {
+        {"verdict", "B", 1, 1},  {"reason", "il", 4, 1}, {"predicted", "il", 4, 1},
+        {"verdicts", "B", 1, n}, {"scores", "lq", 8, n},
+    };
+    PyObject *taps, *objects[COLUMNS];
+    Py_ssize_t rows;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OnOOOOO:evaluate", names, &taps, &rows,
+                                     &objects[VERDICT], &objects[REASON], &objects[PREDICTED],
+                                     &objects[VERDICTS], &objects[SCORES])) {
+        return NULL;
+    }
+    batch b;
+    if (batch_acquire(&b, taps, rows) < 0) {
+        return NULL;
+    }
+    Py_buffer columns[COLUMNS];
+    int held = 0;
+    while (held < COLUMNS &&
+           acquire_column(&wanted[held], objects[held], rows, &columns[held]) == 0) {
+        held++;
+    }
+    void *workspace = held == COLUMNS ? new_workspace(m) : NULL;
+    if (workspace != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        for (size_t row = 0; row < (size_t)rows; row++) {
+            em_result result;
+            evaluate_row(m, &b, row, workspace, &result);
+            store(columns, row, n, &result);
+        }
+        Py_END_ALLOW_THREADS
+        PyMem_Free(workspace);
+    }
+    release_columns(columns, held);
+    batch_release(&b);
+    if (workspace == NULL) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- nanoseconds --------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Time of one evaluation in ns, the mean over all rows. */
+static double time_rows(const em_monitor *m, const batch *b, size_t rows, void *workspace) {
+    em_result result;
+    const double start = seconds_now();
+    for (size_t row = 0; row < rows; row++) {
+        evaluate_row(m, b, row, workspace, &result);
+    }
+    return 1e9 * (seconds_now() - start) / (double)rows;
+}
+
+static PyObject *monitor_nanoseconds(PyObject *op, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"taps", "rows", "repeats", NULL};
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    PyObject *taps;
+    Py_ssize_t rows, repeats;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn:nanoseconds", names, &taps, &rows,
+                                     &repeats)) {
+        return NULL;
+    }
+    if (rows < 1 || repeats < 0) {
+        PyErr_SetString(PyExc_ValueError, "rows must be at least 1 and repeats at least 0");
+        return NULL;
+    }
+    batch b;
+    if (batch_acquire(&b, taps, rows) < 0) {
+        return NULL;
+    }
+    void *workspace = new_workspace(m);
+    PyObject *list = workspace == NULL ? NULL : PyList_New(0);
+    if (list != NULL) {
+        em_result result;
+        const em_status status = evaluate_row(m, &b, 0, workspace, &result);
+        if (status != EM_OK && status != EM_E_SCORE) { /* a refusal is fast, and no measurement */
+            PyObject *error = error_of(Py_TYPE(op));
+            if (error != NULL) {
+                raise_status(error, status);
+            }
+            Py_CLEAR(list);
+        }
+    }
+    for (Py_ssize_t i = 0; list != NULL && i < repeats; i++) {
+        double ns;
+        Py_BEGIN_ALLOW_THREADS
+        ns = time_rows(m, &b, (size_t)rows, workspace);
+        Py_END_ALLOW_THREADS
+        PyObject *item = PyFloat_FromDouble(ns);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    PyMem_Free(workspace);
+    batch_release(&b);
+    return list;
+}
+
+/* ---- the type and the module --------------------------------------------------------------- */
+
+static PyGetSetDef monitor_attributes[] = {
+    {"workspace_size", get_workspace_size, NULL, "Scratch memory of an evaluation, bytes.", NULL},
+    {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
+    {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},
+    {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point)]", NULL},
+    {"monitors", get_monitors, NULL, "[(name, dtype, alarm_above, uncertain_above)]", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* Through void *: a method with keywords has another signature than PyMethodDef can say. */
+#define KEYWORDS_METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+static PyMethodDef monitor_methods[] = {
+    {"bind_model", monitor_bind_model, METH_O, "Status: 0 if the model has this SHA-256."},
+    {"self_test", monitor_self_test, METH_NOARGS, "Status: 0 if all vectors agree."},
+    {"check", monitor_check, METH_NOARGS, "Status: 0 if the checksum still holds."},
+    {"display", monitor_display, METH_VARARGS, "A raw score in the unit shown to people."},
+    {"evaluate", KEYWORDS_METHOD(monitor_evaluate), METH_VARARGS | METH_KEYWORDS,
+     "Evaluates `rows` images into the output arrays."},
+    {"nanoseconds", KEYWORDS_METHOD(monitor_nanoseconds), METH_VARARGS | METH_KEYWORDS,
+     "Mean time of an evaluation in ns, once a repeat."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot monitor_slots[] = {
+    {Py_tp_doc, "Monitor(artifact): a validated artifact, ready to evaluate."},
+    {Py_tp_new, monitor_new},
+    {Py_tp_dealloc, monitor_dealloc},
+    {Py_tp_getset, monitor_attributes},
+    {Py_tp_methods, monitor_methods},
+    {0, NULL},
+};
+
+static PyType_Spec monitor_spec = {
+    .name = "edgemon.runtime._native.Monitor",
+    .basicsize = sizeof(MonitorObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = monitor_slots,
+};
+
+static PyObject *status_text(PyObject *Py_UNUSED(module), PyObject *arg) {
+    const long status = PyLong_AsLong(arg);
+    if (status == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    /* Statuses are small; a number that is not would change when narrowed. */
+    return PyUnicode_FromString(
+        em_status_text((em_status)(status < -1000 || status > 0 ? -1000 : status)));
+}
+
+static PyMethodDef module_methods[] = {
+    {"status_text", status_text, METH_O, "The sentence of a status code."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *module) {
+    module_state *state = PyModule_GetState(module);
+    state->error = PyErr_NewExceptionWithDoc(
+        "edgemon.runtime._native.Error", "Error(status, text): the C runtime refused.", NULL, NULL);
+    if (state->error == NULL || PyModule_AddObjectRef(module, "Error", state->error) < 0) {
+        return -1;
+    }
+    state->monitor_type = PyType_FromModuleAndSpec(module, &monitor_spec, NULL);
+    if (state->monitor_type == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Monitor", state->monitor_type);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+    module_state *state = PyModule_GetState(module);
+    Py_VISIT(state->error);
+    Py_VISIT(state->monitor_type);
+    return 0;
+}
+
+static int module_clear(PyObject *module) {
+    module_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->error);
+    Py_CLEAR(state->monitor_type);
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "edgemon.runtime._native",
+    .m_doc = "The edgemon C runtime.",
+    .m_size = sizeof(module_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&module_definition); }

@@ -1,0 +1,184 @@
+/*
+ * edgemon - evaluates runtime monitors of a classifier, beside the classifier, on the device.
+ *
+ *   em_monitor m;
+ *   if (em_open(&m, artifact, artifact_size) != EM_OK) ...          once: validates every byte
+ *   if (em_bind_model(&m, sha256_of_model) != EM_OK) ...            once: the right model?
+ *   if (em_self_test(&m, workspace, sizeof workspace) != EM_OK) ... at power-on
+ *   em_evaluate(&m, taps, n_taps, workspace, sizeof workspace, &result);   for every image
+ *
+ * No heap, no globals, no recursion, no files, no locks. em_monitor is read-only after em_open:
+ * threads may share it when each brings its own workspace. The artifact (FORMAT.md) is used in
+ * place and must outlive the monitor.
+ *
+ * Two numbers, two promises: EM_API_VERSION changes when this header changes for its callers,
+ * EM_FORMAT_MAJOR when files of the older format are no longer read.
+ */
+#ifndef EDGEMON_H
+#define EDGEMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EM_API_VERSION 1
+#define EM_FORMAT_MAJOR 1
+
+/* Tie a build to one translation unit: define EM_API as `static` before including. */
+#ifndef EM_API
+#define EM_API
+#endif
+
+#define EM_MAX_TAPS 32
+#define EM_MAX_MONITORS 16
+
+/* One list makes the enumeration and its sentences, so that they cannot drift apart. */
+#define EM_STATUS_LIST(X)                                                                          \
+    X(EM_OK, 0, "ok")                                                                              \
+    X(EM_E_NULL, -1, "a required pointer is null")                                                 \
+    X(EM_E_ALIGN, -2, "the artifact or the workspace does not start at a multiple of 8 bytes")     \
+    X(EM_E_SIZE, -3, "the file size in the header differs from the size supplied")                 \
+    X(EM_E_MAGIC, -4, "not an edgemon artifact, or damaged by a text-mode copy")                   \
+    X(EM_E_VERSION, -5, "written for another major version of the format")                         \
+    X(EM_E_ENDIAN, -6, "the artifact's byte order is not this machine's")                          \
+    X(EM_E_CRC, -7, "checksum mismatch: the artifact is corrupt")                                  \
+    X(EM_E_RESERVED, -8, "a reserved field or a padding byte is not zero")                         \
+    X(EM_E_SECTION, -9, "a section is missing, duplicate, unsorted, misplaced or of wrong size")   \
+    X(EM_E_UNKNOWN, -10, "an unknown critical section: made by a newer compiler")                  \
+    X(EM_E_COUNT, -11, "a count is outside its permitted range")                                   \
+    X(EM_E_TAP, -12, "a tap record is invalid")                                                    \
+    X(EM_E_NODE, -13, "a node record is invalid")                                                  \
+    X(EM_E_BITS, -14, "an integer result could overflow, or its bound is stated wrongly")          \
+    X(EM_E_TABLE, -15, "a table is misplaced or has the wrong type or size")                       \
+    X(EM_E_VALUE, -16, "a table holds a value that is not permitted")                              \
+    X(EM_E_BOX, -17, "the boxes of a class are invalid")                                           \
+    X(EM_E_TREE, -18, "a tree is invalid")                                                         \
+    X(EM_E_MONITOR, -19, "a monitor record is invalid")                                            \
+    X(EM_E_STRING, -20, "a name is invalid")                                                       \
+    X(EM_E_SELF_TEST, -21, "the self-test section is invalid, or its results differ")              \
+    X(EM_E_MODEL, -22, "the artifact was compiled for another model")                              \
+    X(EM_E_WORKSPACE, -23, "the workspace is too small")                                           \
+    X(EM_E_TAP_COUNT, -24, "the number of taps differs from the artifact's")                       \
+    X(EM_E_TAP_TYPE, -25, "a tap has another data type than the artifact's")                       \
+    X(EM_E_TAP_LENGTH, -26, "a tap has another length than the artifact's")                        \
+    X(EM_E_TAP_VALUE, -27, "a tap holds a NaN or an infinity")                                     \
+    X(EM_E_SCORE, -28, "a score is NaN or infinite")
+
+typedef enum em_status {
+#define EM_STATUS_ENUM(name, value, text) name = value,
+    EM_STATUS_LIST(EM_STATUS_ENUM)
+#undef EM_STATUS_ENUM
+} em_status;
+
+typedef enum em_verdict {
+    EM_TRUST = 0,     /* no monitor objects */
+    EM_UNCERTAIN = 1, /* a monitor abstains; treat as an alarm where that is safe */
+    EM_ALARM = 2,     /* do not rely on the prediction */
+    EM_FAULT = 3      /* the inputs were unusable; em_result.reason says why */
+} em_verdict;
+
+typedef enum em_dtype {
+    EM_I8 = 1,
+    EM_U8 = 2,
+    EM_I16 = 3,
+    EM_I32 = 4,
+    EM_I64 = 5,
+    EM_F32 = 6,
+    EM_U32 = 7
+} em_dtype;
+
+/* A tensor of the classifier, as it lies in memory after the invocation. */
+typedef struct em_tap {
+    const void *data; /* aligned for its dtype */
+    em_dtype dtype;
+    uint32_t length; /* in elements */
+} em_tap;
+
+/* What the artifact says about a tap it wants. */
+typedef struct em_tap_info {
+    const char *name; /* of the tensor in the model; lies in the artifact */
+    em_dtype dtype;
+    uint32_t length; /* in elements */
+    double scale;    /* real value = scale * (code - zero_point) */
+    int32_t zero_point;
+} em_tap_info;
+
+/* A raw score: .f where the monitor's dtype is EM_F32, else .i */
+typedef union em_number {
+    int64_t i;
+    float f;
+} em_number;
+
+typedef struct em_monitor_info {
+    const char *name; /* lies in the artifact */
+    em_dtype dtype;   /* of the raw score: EM_I32, EM_I64 or EM_F32 */
+    em_number alarm_above;
+    em_number uncertain_above;
+} em_monitor_info;
+
+/* Read-only after em_open. The fields are private; their size is public so that it can live on
+ * the stack or in .bss. */
+typedef struct em_monitor {
+    const uint8_t *file;
+    uint32_t size;
+    uint32_t taps, nodes, tables, monitors, strings, self_test, meta; /* offsets; 0: absent */
+    uint32_t self_test_size, meta_size;
+    uint32_t n_taps, n_nodes, n_monitors;
+    uint32_t predicted;      /* value id */
+    uint32_t workspace_size; /* bytes */
+} em_monitor;
+
+typedef struct em_result {
+    em_verdict verdict;                   /* the worst of the monitors */
+    em_status reason;                     /* EM_OK, or why the verdict is a fault */
+    int32_t predicted_class;              /* -1 after a fault of the inputs */
+    uint32_t monitor;                     /* the first monitor that has this verdict */
+    uint32_t n_monitors;                  /* entries used below */
+    em_verdict verdicts[EM_MAX_MONITORS]; /* of each monitor */
+    em_number scores[EM_MAX_MONITORS];    /* raw; 0 for a monitor in fault */
+} em_result;
+
+/* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. */
+EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
+
+/* Scratch memory an evaluation needs, in bytes; constant for an artifact. */
+EM_API size_t em_workspace_size(const em_monitor *m);
+
+/* EM_OK if the artifact was compiled for the model file with this SHA-256. */
+EM_API em_status em_bind_model(const em_monitor *m, const uint8_t sha256[32]);
+
+/* Evaluates the artifact's own vectors and compares exactly. EM_OK if all agree, and if there are
+ * none. */
+EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t workspace_size);
+
+/* Recomputes the checksum: has memory changed since em_open? */
+EM_API em_status em_check(const em_monitor *m);
+
+/* One image. Returns out->reason; *out is always completely written, with verdict EM_FAULT on any
+ * error. `workspace` is aligned to 8 bytes and may be NULL if em_workspace_size is 0. */
+EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
+                             void *workspace, size_t workspace_size, em_result *out);
+
+/* Descriptions. An index out of range gives EM_E_COUNT. */
+EM_API size_t em_tap_count(const em_monitor *m);
+EM_API em_status em_describe_tap(const em_monitor *m, size_t index, em_tap_info *out);
+EM_API size_t em_monitor_count(const em_monitor *m);
+EM_API em_status em_describe_monitor(const em_monitor *m, size_t index, em_monitor_info *out);
+
+/* The metadata (JSON, not NUL-terminated); NULL and size 0 where there is none. */
+EM_API const char *em_metadata(const em_monitor *m, size_t *size);
+
+/* A raw score of monitor `index` in the unit that is shown to people; 0 for a bad index. */
+EM_API double em_display(const em_monitor *m, size_t index, em_number raw);
+
+EM_API const char *em_status_text(em_status status);
+EM_API const char *em_verdict_text(em_verdict verdict);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EDGEMON_H */

@@ -1,0 +1,83 @@
+/*
+ * edgemon for C++17: a thin, header-only wrapper. No exceptions, no heap, nothing to release.
+ *
+ *   edgemon::Monitor monitor;
+ *   if (monitor.open(artifact, size) != EM_OK) ...
+ *   alignas(8) std::uint8_t workspace[1024];
+ *   const std::array taps{edgemon::tap(logits, 10)};
+ *   const em_result r = monitor.evaluate(taps, workspace, sizeof workspace);
+ *   if (r.verdict != EM_TRUST) ...
+ */
+#ifndef EDGEMON_HPP
+#define EDGEMON_HPP
+
+#include "edgemon.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace edgemon {
+
+/* A tensor as a tap; the data type follows from the pointer. */
+inline em_tap tap(const std::int8_t *data, std::uint32_t length) noexcept {
+    return {data, EM_I8, length};
+}
+inline em_tap tap(const std::uint8_t *data, std::uint32_t length) noexcept {
+    return {data, EM_U8, length};
+}
+inline em_tap tap(const std::int16_t *data, std::uint32_t length) noexcept {
+    return {data, EM_I16, length};
+}
+inline em_tap tap(const float *data, std::uint32_t length) noexcept {
+    return {data, EM_F32, length};
+}
+
+/* An artifact in memory that outlives this object. */
+class Monitor {
+  public:
+    em_status open(const void *artifact, std::size_t size) noexcept {
+        return em_open(&monitor_, artifact, size);
+    }
+    em_status bind_model(const std::array<std::uint8_t, 32> &sha256) const noexcept {
+        return em_bind_model(&monitor_, sha256.data());
+    }
+    em_status self_test(void *workspace, std::size_t size) const noexcept {
+        return em_self_test(&monitor_, workspace, size);
+    }
+    em_status check() const noexcept { return em_check(&monitor_); }
+
+    /* The status is in the result's `reason`. */
+    em_result evaluate(const em_tap *taps, std::size_t n_taps, void *workspace,
+                       std::size_t workspace_size) const noexcept {
+        em_result result;
+        em_evaluate(&monitor_, taps, n_taps, workspace, workspace_size, &result);
+        return result;
+    }
+    template <std::size_t N>
+    em_result evaluate(const std::array<em_tap, N> &taps, void *workspace,
+                       std::size_t workspace_size) const noexcept {
+        return evaluate(taps.data(), N, workspace, workspace_size);
+    }
+
+    std::size_t workspace_size() const noexcept { return em_workspace_size(&monitor_); }
+    std::size_t tap_count() const noexcept { return em_tap_count(&monitor_); }
+    std::size_t monitor_count() const noexcept { return em_monitor_count(&monitor_); }
+    em_status describe_tap(std::size_t index, em_tap_info &out) const noexcept {
+        return em_describe_tap(&monitor_, index, &out);
+    }
+    em_status describe_monitor(std::size_t index, em_monitor_info &out) const noexcept {
+        return em_describe_monitor(&monitor_, index, &out);
+    }
+    double display(std::size_t index, em_number raw) const noexcept {
+        return em_display(&monitor_, index, raw);
+    }
+    const em_monitor &c() const noexcept { return monitor_; }
+
+  private:
+    em_monitor monitor_{};
+};
+
+} // namespace edgemon
+
+#endif // EDGEMON_HPP

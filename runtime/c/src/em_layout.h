@@ -1,0 +1,265 @@
+/*
+ * Private: the records of FORMAT.md as C structs, and how memory is read.
+ *
+ * The file is used in place. Its sections start at multiples of 16 and em_open insists on a base
+ * that is a multiple of 8, so every record and every table is aligned for its type.
+ */
+#ifndef EM_LAYOUT_H
+#define EM_LAYOUT_H
+
+#include "edgemon/edgemon.h"
+
+#include <float.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__)
+#error "edgemon promises exact float results: build it without -ffast-math"
+#endif
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "edgemon needs single-precision arithmetic: on 32-bit x86 use -msse2 -mfpmath=sse"
+#endif
+
+/* Functions that the library's own files share; static in the amalgamation. */
+#ifndef EM_INTERNAL
+#if defined(__GNUC__)
+#define EM_INTERNAL __attribute__((visibility("hidden")))
+#else
+#define EM_INTERNAL
+#endif
+#endif
+
+/* Kernels are written once, with the data type as a constant argument: they must be inlined. */
+#if defined(__GNUC__)
+#define EM_INLINE static inline __attribute__((always_inline))
+#else
+#define EM_INLINE static inline
+#endif
+
+/* The file, the workspace and the taps are bytes to the compiler: no typed access to them may be
+ * reordered on the ground that types differ. */
+#if defined(__GNUC__)
+#define EM_ALIAS __attribute__((may_alias))
+#else
+#define EM_ALIAS
+#endif
+
+typedef int16_t EM_ALIAS em_i16;
+typedef int32_t EM_ALIAS em_i32;
+typedef uint32_t EM_ALIAS em_u32;
+typedef int64_t EM_ALIAS em_i64;
+typedef float EM_ALIAS em_f32;
+
+#define EM_NONE UINT32_C(0xFFFFFFFF)
+#define EM_FAR_INT (INT32_C(1) << 30) /* distance of a class without a box, section 7.4 */
+
+typedef enum em_op {
+    EM_OP_ARGMAX = 1,
+    EM_OP_MAX = 2,
+    EM_OP_SUB = 3,
+    EM_OP_LUT = 4,
+    EM_OP_SUM = 5,
+    EM_OP_TO_F32 = 6,
+    EM_OP_EXP = 7,
+    EM_OP_LOG = 8,
+    EM_OP_ADD = 9,
+    EM_OP_MUL = 10,
+    EM_OP_DIV = 11,
+    EM_OP_BOXES = 12,
+    EM_OP_TREES = 13,
+    EM_OP_OMIT = 14
+} em_op;
+#define EM_OP_COUNT 15
+
+/* Section 2 */
+typedef struct EM_ALIAS em_header {
+    uint8_t magic[8];
+    uint16_t major, minor;
+    uint32_t canary;
+    uint32_t size;
+    uint32_t sections;
+    uint32_t reserved;
+    uint32_t crc;
+    uint8_t model_sha256[32];
+} em_header;
+
+/* Section 3 */
+typedef struct EM_ALIAS em_section {
+    uint32_t kind;
+    uint32_t offset;
+    uint32_t size;
+    uint32_t reserved;
+} em_section;
+
+/* Section 4 */
+typedef struct EM_ALIAS em_program {
+    uint32_t taps, nodes, tables, monitors;
+    uint32_t predicted;
+    uint32_t workspace;
+    uint32_t reserved[2];
+} em_program;
+
+/* Section 5 */
+typedef struct EM_ALIAS em_tap_record {
+    uint32_t name;
+    uint16_t dtype;
+    uint16_t reserved;
+    uint32_t length;
+    int32_t zero_point;
+    double scale;
+    uint32_t reserved2[2];
+} em_tap_record;
+
+/* Section 6 */
+typedef struct EM_ALIAS em_node {
+    uint16_t op;
+    uint16_t dtype;
+    uint32_t length;
+    uint32_t x, y; /* value ids */
+    uint32_t first_table;
+    uint16_t tables;
+    uint16_t bits;
+    uint32_t offset; /* of the result, in the workspace */
+    uint32_t reserved;
+} em_node;
+
+/* Section 8 */
+typedef struct EM_ALIAS em_table {
+    uint16_t dtype;
+    uint16_t reserved;
+    uint32_t offset;
+    uint32_t count;
+    uint32_t reserved2;
+} em_table;
+
+/* Section 10 */
+typedef struct EM_ALIAS em_monitor_record {
+    uint32_t name;
+    uint32_t score; /* value id */
+    em_number alarm_above;
+    em_number uncertain_above;
+    uint32_t display;
+    uint32_t reserved;
+    double display_scale;
+    uint32_t reserved2[2];
+} em_monitor_record;
+
+/* Section 11: the section's head, and the head of what a vector expects */
+typedef struct EM_ALIAS em_self_test_head {
+    uint32_t count, stride;
+    uint32_t reserved[2];
+} em_self_test_head;
+
+typedef struct EM_ALIAS em_expected {
+    uint32_t verdict;
+    int32_t predicted_class;
+    int32_t reason;
+    uint32_t reserved;
+} em_expected;
+
+/* Section 7.5 */
+typedef struct EM_ALIAS em_tree_node {
+    uint32_t threshold; /* an i32, or the bits of an f32 */
+    uint32_t child;     /* feature + 65536 * left */
+} em_tree_node;
+
+typedef struct EM_ALIAS em_tree_root {
+    uint32_t node, depth;
+} em_tree_root;
+
+_Static_assert(sizeof(em_header) == 64, "section 2");
+_Static_assert(sizeof(em_section) == 16, "section 3");
+_Static_assert(sizeof(em_program) == 32, "section 4");
+_Static_assert(sizeof(em_tap_record) == 32, "section 5");
+_Static_assert(sizeof(em_node) == 32, "section 6");
+_Static_assert(sizeof(em_table) == 16, "section 8");
+_Static_assert(sizeof(em_monitor_record) == 48, "section 10");
+_Static_assert(sizeof(em_expected) == 16, "section 11");
+
+/* A vector that the program reads: a tap or the result of a node. */
+typedef struct em_value {
+    const void *data;
+    uint32_t dtype;
+    uint32_t length;
+} em_value;
+
+/* Bytes of one element; 0 for what is no data type. */
+EM_INLINE uint32_t em_size_of(uint32_t dtype) {
+    switch (dtype) {
+    case EM_I8:
+    case EM_U8:
+        return 1;
+    case EM_I16:
+        return 2;
+    case EM_I32:
+    case EM_F32:
+    case EM_U32:
+        return 4;
+    case EM_I64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* Element i of an i8, u8, i16 or i32 vector. */
+EM_INLINE int32_t em_int_at(uint32_t dtype, const void *data, size_t i) {
+    switch (dtype) {
+    case EM_I8:
+        return ((const int8_t *)data)[i];
+    case EM_U8:
+        return ((const uint8_t *)data)[i];
+    case EM_I16:
+        return ((const em_i16 *)data)[i];
+    default:
+        return ((const em_i32 *)data)[i];
+    }
+}
+
+EM_INLINE uint32_t em_round_up(uint32_t n, uint32_t to) { return (n + to - 1) & ~(to - 1); }
+
+EM_INLINE uint32_t em_bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+EM_INLINE float em_float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Neither NaN nor infinite, by the exponent: no compiler option can optimise it away. */
+EM_INLINE int em_is_finite(uint32_t bits) {
+    return (bits & UINT32_C(0x7F800000)) != UINT32_C(0x7F800000);
+}
+
+EM_INLINE const em_header *em_header_of(const em_monitor *m) {
+    return (const em_header *)(const void *)m->file;
+}
+
+EM_INLINE const em_tap_record *em_tap_at(const em_monitor *m, size_t i) {
+    return (const em_tap_record *)(const void *)(m->file + m->taps) + i;
+}
+
+EM_INLINE const em_node *em_node_at(const em_monitor *m, size_t i) {
+    return (const em_node *)(const void *)(m->file + m->nodes) + i;
+}
+
+EM_INLINE const em_table *em_table_at(const em_monitor *m, size_t i) {
+    return (const em_table *)(const void *)(m->file + m->tables) + i;
+}
+
+EM_INLINE const em_monitor_record *em_monitor_at(const em_monitor *m, size_t i) {
+    return (const em_monitor_record *)(const void *)(m->file + m->monitors) + i;
+}
+
+/* The content of the k-th table of a node. */
+EM_INLINE const void *em_data_of(const em_monitor *m, const em_node *node, uint32_t k) {
+    return m->file + em_table_at(m, node->first_table + k)->offset;
+}
+
+/* The checksum of a whole file of `size` >= 64 bytes, rule H7. In em_open.c. */
+EM_INTERNAL uint32_t em_crc(const uint8_t *file, uint32_t size);
+
+#endif /* EM_LAYOUT_H */

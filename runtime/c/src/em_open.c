@@ -1,0 +1,416 @@
+/*
+ * Validation: one complete pass over an untrusted file, rule by rule of FORMAT.md.
+ *
+ * Every function checks what it is named after and cites the rules (H1, S3, ...). Later checks
+ * rely on earlier ones, never the reverse; em_open at the end of this file shows the order.
+ * The only shape of a bounds check is  offset <= length && count <= (length - offset) / size.
+ */
+#include "em_open.h"
+
+#define EM_MAX_FILE (UINT32_C(1) << 28)
+#define EM_MAX_LENGTH (UINT32_C(1) << 20)
+#define EM_OPTIONAL UINT32_C(0x80000000)
+
+/* ---- small proofs ------------------------------------------------------------------------ */
+
+static int is_zero(const uint8_t *bytes, uint32_t n) {
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= bytes[i];
+    }
+    return any == 0;
+}
+
+static int is_positive(double v) { return v > 0.0 && v <= DBL_MAX; } /* false for NaN */
+
+static int is_tap_dtype(uint32_t dtype) {
+    return dtype == EM_I8 || dtype == EM_U8 || dtype == EM_I16 || dtype == EM_F32;
+}
+
+/* ---- header and sections ----------------------------------------------------------------- */
+
+static uint32_t crc_step(uint32_t crc, const uint8_t *bytes, uint32_t n) {
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
+    };
+    for (uint32_t i = 0; i < n; i++) {
+        crc ^= bytes[i];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+    }
+    return crc;
+}
+
+EM_INTERNAL uint32_t em_crc(const uint8_t *file, uint32_t size) {
+    uint32_t crc = crc_step(UINT32_C(0xFFFFFFFF), file, 28);
+    crc = crc_step(crc, file + 32, size - 32);
+    return ~crc;
+}
+
+static em_status check_header(const em_header *h, size_t size) {
+    static const uint8_t magic[8] = {0x8E, 'E', 'M', 'O', 'N', '\r', '\n', 0x1A};
+    if (memcmp(h->magic, magic, sizeof magic) != 0) {
+        return EM_E_MAGIC; /* H1 */
+    }
+    if (h->canary != UINT32_C(0x01020304)) {
+        return EM_E_ENDIAN; /* H3: before anything of more than a byte is believed */
+    }
+    if (h->major != EM_FORMAT_MAJOR) {
+        return EM_E_VERSION; /* H2 */
+    }
+    if (h->size != size || h->size > EM_MAX_FILE || h->size % 16 != 0) {
+        return EM_E_SIZE; /* H4 */
+    }
+    if (h->sections < 1 || h->sections > 32) {
+        return EM_E_COUNT; /* H5 */
+    }
+    if (h->reserved != 0) {
+        return EM_E_RESERVED; /* H6 */
+    }
+    if (h->crc != em_crc((const uint8_t *)h, h->size)) {
+        return EM_E_CRC; /* H7 */
+    }
+    return EM_OK;
+}
+
+/* The place of a kind in em_reader.section, or EM_S_SECTIONS for an unknown kind. */
+static uint32_t slot_of(uint32_t kind) {
+    if (kind >= 1 && kind <= 7) {
+        return kind - 1;
+    }
+    if (kind == (EM_OPTIONAL | 1) || kind == (EM_OPTIONAL | 2)) {
+        return EM_S_SELF_TEST + (kind & 15) - 1;
+    }
+    return EM_S_SECTIONS;
+}
+
+static em_status check_sections(em_reader *r, uint32_t count) {
+    const uint32_t size = r->m.size;
+    if (count > (size - sizeof(em_header)) / sizeof(em_section)) {
+        return EM_E_SECTION;
+    }
+    const em_section *table = (const em_section *)(const void *)(r->m.file + sizeof(em_header));
+    uint32_t end = (uint32_t)(sizeof(em_header) + count * sizeof(em_section));
+    for (uint32_t i = 0; i < count; i++) {
+        const em_section s = table[i];
+        if (i > 0 && s.kind <= table[i - 1].kind) {
+            return EM_E_SECTION; /* S1 */
+        }
+        if (s.reserved != 0) {
+            return EM_E_RESERVED; /* S5 */
+        }
+        if (s.offset != end || s.offset > size || s.size > size - s.offset) {
+            return EM_E_SECTION; /* S3 */
+        }
+        end = em_round_up(s.offset + s.size, 16); /* <= size, itself a multiple of 16 */
+        if (!is_zero(r->m.file + s.offset + s.size, end - (s.offset + s.size))) {
+            return EM_E_RESERVED; /* S4 */
+        }
+        const uint32_t slot = slot_of(s.kind);
+        if (slot < EM_S_SECTIONS) {
+            r->section[slot] = s;
+        } else if (!(s.kind & EM_OPTIONAL)) {
+            return EM_E_UNKNOWN; /* S2 */
+        }
+    }
+    if (end != size) {
+        return EM_E_SECTION; /* S3 */
+    }
+    for (uint32_t slot = EM_S_PROGRAM; slot <= EM_S_DATA; slot++) {
+        if (r->section[slot].offset == 0) {
+            return EM_E_SECTION; /* S6 */
+        }
+    }
+    return EM_OK;
+}
+
+/* ---- program, strings, taps --------------------------------------------------------------- */
+
+static em_status check_count(const em_section *s, uint32_t count, uint32_t low, uint32_t high,
+                             size_t record) {
+    if (count < low || count > high) {
+        return EM_E_COUNT;
+    }
+    return s->size == count * record ? EM_OK : EM_E_SECTION;
+}
+
+static em_status check_program(em_reader *r) {
+    const em_section *s = r->section;
+    if (s[EM_S_PROGRAM].size != sizeof(em_program)) {
+        return EM_E_SECTION;
+    }
+    const em_program *p = (const em_program *)(const void *)(r->m.file + s[EM_S_PROGRAM].offset);
+    em_status status;
+    if ((status = check_count(&s[EM_S_TAPS], p->taps, 1, EM_MAX_TAPS, sizeof(em_tap_record))) ||
+        (status = check_count(&s[EM_S_NODES], p->nodes, 1, 1024, sizeof(em_node))) ||
+        (status = check_count(&s[EM_S_TABLES], p->tables, 0, 4096, sizeof(em_table))) ||
+        (status = check_count(&s[EM_S_MONITORS], p->monitors, 1, EM_MAX_MONITORS,
+                              sizeof(em_monitor_record)))) {
+        return status; /* P1 to P4 */
+    }
+    if (p->reserved[0] != 0 || p->reserved[1] != 0) {
+        return EM_E_RESERVED; /* P7 */
+    }
+    r->m.taps = s[EM_S_TAPS].offset;
+    r->m.nodes = s[EM_S_NODES].offset;
+    r->m.tables = s[EM_S_TABLES].offset;
+    r->m.monitors = s[EM_S_MONITORS].offset;
+    r->m.strings = s[EM_S_STRINGS].offset;
+    r->m.self_test = s[EM_S_SELF_TEST].offset;
+    r->m.self_test_size = s[EM_S_SELF_TEST].size;
+    r->m.meta = s[EM_S_META].offset;
+    r->m.meta_size = s[EM_S_META].size;
+    r->m.n_taps = p->taps;
+    r->m.n_nodes = p->nodes;
+    r->m.n_monitors = p->monitors;
+    r->m.predicted = p->predicted;      /* P5: check_nodes */
+    r->m.workspace_size = p->workspace; /* P6: check_nodes */
+    r->n_tables = p->tables;
+    return EM_OK;
+}
+
+static em_status check_name(const em_reader *r, uint32_t offset) {
+    const em_section *s = &r->section[EM_S_STRINGS];
+    const uint8_t *strings = r->m.file + s->offset;
+    for (uint32_t i = 0; i < 256; i++) {
+        if (offset >= s->size || i >= s->size - offset) {
+            return EM_E_STRING; /* X1 */
+        }
+        const uint8_t c = strings[offset + i];
+        if (c == 0) {
+            return EM_OK;
+        }
+        if (c < 0x20 || c > 0x7E) {
+            return EM_E_STRING; /* X2 */
+        }
+    }
+    return EM_E_STRING; /* X1 */
+}
+
+static em_status check_strings(const em_reader *r) {
+    const em_section *s = &r->section[EM_S_STRINGS];
+    return s->size > 0 && r->m.file[s->offset + s->size - 1] == 0 ? EM_OK : EM_E_STRING; /* X3 */
+}
+
+static int is_code(uint32_t dtype, int32_t v) {
+    switch (dtype) {
+    case EM_I8:
+        return v >= INT8_MIN && v <= INT8_MAX;
+    case EM_U8:
+        return v >= 0 && v <= UINT8_MAX;
+    case EM_I16:
+        return v >= INT16_MIN && v <= INT16_MAX;
+    default:
+        return v == 0;
+    }
+}
+
+static em_status check_tap(const em_reader *r, const em_tap_record *tap) {
+    if (tap->reserved != 0 || tap->reserved2[0] != 0 || tap->reserved2[1] != 0) {
+        return EM_E_RESERVED; /* T3, T7 */
+    }
+    if (!is_tap_dtype(tap->dtype)) {
+        return EM_E_TAP; /* T2 */
+    }
+    if (tap->length < 1 || tap->length > EM_MAX_LENGTH) {
+        return EM_E_TAP; /* T4 */
+    }
+    if (!is_code(tap->dtype, tap->zero_point)) {
+        return EM_E_TAP; /* T5 */
+    }
+    if (!is_positive(tap->scale) ||
+        (tap->dtype == EM_F32 && (tap->scale < 1.0 || tap->scale > 1.0))) {
+        return EM_E_TAP; /* T6 */
+    }
+    return check_name(r, tap->name); /* T1 */
+}
+
+static em_status check_taps(const em_reader *r) {
+    for (uint32_t i = 0; i < r->m.n_taps; i++) {
+        const em_status status = check_tap(r, em_tap_at(&r->m, i));
+        if (status != EM_OK) {
+            return status;
+        }
+    }
+    return EM_OK;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static em_status check_tables(const em_reader *r) {
+    const uint32_t end = r->section[EM_S_DATA].offset + r->section[EM_S_DATA].size;
+    uint32_t at = r->section[EM_S_DATA].offset; /* end of the table before */
+    for (uint32_t i = 0; i < r->n_tables; i++) {
+        const em_table *t = em_table_at(&r->m, i);
+        if (t->dtype == EM_I64 || em_size_of(t->dtype) == 0) {
+            return EM_E_TABLE; /* A1 */
+        }
+        if (t->reserved != 0 || t->reserved2 != 0) {
+            return EM_E_RESERVED; /* A2 */
+        }
+        if (t->offset != em_round_up(at, 16) || t->offset > end ||
+            t->count > (end - t->offset) / em_size_of(t->dtype)) {
+            return EM_E_TABLE; /* A3 */
+        }
+        if (!is_zero(r->m.file + at, t->offset - at)) {
+            return EM_E_RESERVED; /* A4 */
+        }
+        at = t->offset + t->count * em_size_of(t->dtype);
+    }
+    return at == end ? EM_OK : EM_E_TABLE; /* A3 */
+}
+
+/* ---- monitors, self-test ------------------------------------------------------------------ */
+
+static em_status check_thresholds(const em_monitor_record *mon, uint32_t dtype) {
+    if (dtype != EM_F32) {
+        return mon->uncertain_above.i <= mon->alarm_above.i ? EM_OK : EM_E_MONITOR; /* M4 */
+    }
+    if ((uint64_t)mon->alarm_above.i >> 32 != 0 || (uint64_t)mon->uncertain_above.i >> 32 != 0) {
+        return EM_E_RESERVED; /* M3, M4 */
+    }
+    if (!em_is_finite((uint32_t)mon->alarm_above.i) ||
+        !em_is_finite((uint32_t)mon->uncertain_above.i)) {
+        return EM_E_MONITOR; /* M3, M4 */
+    }
+    return mon->uncertain_above.f <= mon->alarm_above.f ? EM_OK : EM_E_MONITOR; /* M4 */
+}
+
+static em_status check_monitor(const em_reader *r, const em_monitor_record *mon) {
+    if (mon->reserved != 0 || mon->reserved2[0] != 0 || mon->reserved2[1] != 0) {
+        return EM_E_RESERVED; /* M6, M8 */
+    }
+    if (mon->score < r->m.n_taps || mon->score >= r->m.n_taps + r->m.n_nodes) {
+        return EM_E_MONITOR; /* M2 */
+    }
+    const em_facts score = em_facts_of(&r->m, mon->score);
+    if (score.length != 1) {
+        return EM_E_MONITOR; /* M2; a node's dtype is i32, i64 or f32 */
+    }
+    if (mon->display > 1 || !is_positive(mon->display_scale)) {
+        return EM_E_MONITOR; /* M5, M7 */
+    }
+    const em_status status = check_thresholds(mon, score.dtype);
+    return status == EM_OK ? check_name(r, mon->name) : status; /* M1 */
+}
+
+static em_status check_monitors(const em_reader *r) {
+    for (uint32_t i = 0; i < r->m.n_monitors; i++) {
+        const em_status status = check_monitor(r, em_monitor_at(&r->m, i));
+        if (status != EM_OK) {
+            return status;
+        }
+    }
+    return EM_OK;
+}
+
+static uint64_t vector_taps_size(const em_monitor *m) {
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < m->n_taps; i++) {
+        const em_tap_record *tap = em_tap_at(m, i);
+        size += em_round_up(tap->length * em_size_of(tap->dtype), 16);
+    }
+    return size;
+}
+
+static int has_clean_padding(const em_reader *r, const uint8_t *vector, uint32_t stride) {
+    int clean = 1;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < r->m.n_taps; i++) {
+        const em_tap_record *tap = em_tap_at(&r->m, i);
+        const uint32_t end = at + tap->length * em_size_of(tap->dtype);
+        const uint32_t next = em_round_up(end, 16);
+        clean &= is_zero(vector + end, next - end);
+        at = next;
+    }
+    const em_expected *expected = (const em_expected *)(const void *)(vector + at);
+    at += (uint32_t)sizeof(em_expected) + 12 * r->m.n_monitors;
+    return clean && expected->reserved == 0 && is_zero(vector + at, stride - at);
+}
+
+static em_status check_self_test(const em_reader *r) {
+    const em_section *s = &r->section[EM_S_SELF_TEST];
+    if (s->offset == 0) {
+        return EM_OK;
+    }
+    if (s->size < sizeof(em_self_test_head)) {
+        return EM_E_SELF_TEST; /* V1 */
+    }
+    const uint8_t *bytes = r->m.file + s->offset;
+    const em_self_test_head *head = (const em_self_test_head *)(const void *)bytes;
+    const uint64_t stride = vector_taps_size(&r->m) +
+                            em_round_up((uint32_t)sizeof(em_expected) + 12 * r->m.n_monitors, 16);
+    if (head->count < 1 || head->count > 64 || head->stride != stride ||
+        s->size - sizeof(em_self_test_head) != head->count * stride) {
+        return EM_E_SELF_TEST; /* V1 */
+    }
+    if (head->reserved[0] != 0 || head->reserved[1] != 0) {
+        return EM_E_RESERVED; /* V2 */
+    }
+    for (uint32_t i = 0; i < head->count; i++) {
+        const uint8_t *vector = bytes + sizeof(em_self_test_head) + i * (size_t)stride;
+        if (!has_clean_padding(r, vector, head->stride)) {
+            return EM_E_RESERVED; /* V2 */
+        }
+    }
+    return EM_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static em_status check_file(em_reader *r) {
+    const em_header *header = em_header_of(&r->m);
+    em_status status = check_header(header, r->m.size);
+    if (status == EM_OK) {
+        status = check_sections(r, header->sections);
+    }
+    if (status == EM_OK) {
+        status = check_program(r);
+    }
+    if (status == EM_OK) {
+        status = check_strings(r);
+    }
+    if (status == EM_OK) {
+        status = check_taps(r);
+    }
+    if (status == EM_OK) {
+        status = check_tables(r);
+    }
+    if (status == EM_OK) {
+        status = em_check_nodes(r);
+    }
+    if (status == EM_OK) {
+        status = check_monitors(r);
+    }
+    if (status == EM_OK) {
+        status = check_self_test(r);
+    }
+    return status;
+}
+
+EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
+    if (m == NULL) {
+        return EM_E_NULL;
+    }
+    memset(m, 0, sizeof *m);
+    if (artifact == NULL) {
+        return EM_E_NULL;
+    }
+    if ((uintptr_t)artifact % 8 != 0) {
+        return EM_E_ALIGN;
+    }
+    if (size < sizeof(em_header) || size > EM_MAX_FILE) {
+        return EM_E_SIZE; /* H4 */
+    }
+    em_reader r;
+    memset(&r, 0, sizeof r);
+    r.m.file = (const uint8_t *)artifact;
+    r.m.size = (uint32_t)size;
+    const em_status status = check_file(&r);
+    if (status == EM_OK) {
+        *m = r.m;
+    }
+    return status;
+}

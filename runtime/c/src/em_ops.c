@@ -1,0 +1,453 @@
+/*
+ * The arithmetic of the 14 ops, section 7 of FORMAT.md.
+ *
+ * Integers cannot wrap: em_open has proved a bound of every result (rule N8). Floats are one
+ * binary32 operation a statement, so that nothing is left to the compiler's taste; build with
+ * -ffp-contract=off, for gcc does not know the pragma below. em_self_test finds a build that
+ * fuses nevertheless.
+ */
+#include "em_ops.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+/* ---- argmax, max ------------------------------------------------------------------------- */
+
+static uint32_t largest_f32(const em_f32 *x, uint32_t n) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        const float a = x[best], b = x[i];
+        const int first_nan = (b != b) & (a == a); /* a NaN counts as the largest */
+        best = ((b > a) | first_nan) ? i : best;
+    }
+    return best;
+}
+
+static uint32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
+    uint32_t best = 0;
+    int32_t top = em_int_at(dtype, x, 0);
+    for (uint32_t i = 1; i < n; i++) {
+        const int32_t v = em_int_at(dtype, x, i);
+        best = v > top ? i : best; /* strict: the first on a tie */
+        top = v > top ? v : top;
+    }
+    return best;
+}
+
+static uint32_t largest(em_value x) {
+    return x.dtype == EM_F32 ? largest_f32((const em_f32 *)x.data, x.length)
+                             : largest_int(x.dtype, x.data, x.length);
+}
+
+static void run_argmax(em_value x, void *out) { *(em_i32 *)out = (int32_t)largest(x); }
+
+static void run_max(em_value x, void *out) {
+    const uint32_t i = largest(x);
+    if (x.dtype == EM_F32) {
+        *(em_f32 *)out = ((const em_f32 *)x.data)[i] + 0.0f; /* -0 becomes +0 */
+    } else {
+        *(em_i32 *)out = em_int_at(x.dtype, x.data, i);
+    }
+}
+
+/* ---- element by element ------------------------------------------------------------------ */
+
+static void run_sub(em_value x, em_value y, void *out) {
+    if (x.dtype == EM_F32) {
+        const float b = *(const em_f32 *)y.data;
+        for (uint32_t i = 0; i < x.length; i++) {
+            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] - b;
+        }
+    } else {
+        const int32_t b = em_int_at(y.dtype, y.data, 0);
+        for (uint32_t i = 0; i < x.length; i++) {
+            ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, i) - b;
+        }
+    }
+}
+
+static int64_t wide_int_at(em_value x, uint32_t i) {
+    return x.dtype == EM_I64 ? ((const em_i64 *)x.data)[i] : em_int_at(x.dtype, x.data, i);
+}
+
+static void run_add(em_value x, em_value y, void *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        if (x.dtype == EM_F32) {
+            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] + ((const em_f32 *)y.data)[i];
+        } else {
+            ((em_i64 *)out)[i] = wide_int_at(x, i) + wide_int_at(y, i);
+        }
+    }
+}
+
+static void run_mul(em_value x, em_value y, em_f32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        out[i] = ((const em_f32 *)x.data)[i] * ((const em_f32 *)y.data)[i];
+    }
+}
+
+static void run_div(em_value x, em_value y, em_f32 *out) {
+    const float b = *(const em_f32 *)y.data;
+    for (uint32_t i = 0; i < x.length; i++) {
+        out[i] = ((const em_f32 *)x.data)[i] / b;
+    }
+}
+
+static void run_lut(const em_i32 *x, uint32_t n, const em_i32 *entries, uint32_t m, int32_t base,
+                    em_i32 *out) {
+    const int64_t last = (int64_t)m - 1;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t k = (int64_t)x[i] - base;
+        k = k < 0 ? 0 : k;
+        k = k > last ? last : k;
+        out[i] = entries[k];
+    }
+}
+
+static void run_to_f32(em_value x, float scale, em_f32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        const float v = x.dtype == EM_I64
+                            ? (float)((const em_i64 *)x.data)[i]
+                            : (float)em_int_at(x.dtype, x.data, i); /* to nearest even */
+        out[i] = v * scale;
+    }
+}
+
+/* i32 and f32 alike: four zero bytes are 0 in both. */
+static void run_omit(em_value x, em_value y, void *out) {
+    memcpy(out, x.data, (size_t)x.length * 4);
+    ((em_i32 *)out)[*(const em_i32 *)y.data] = 0;
+}
+
+/* ---- sum --------------------------------------------------------------------------------- */
+
+static int64_t sum_i32(const em_i32 *x, uint32_t n) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += x[i];
+    }
+    return sum;
+}
+
+/*
+ * Section 7.1 without a copy of x. The last halving adds the sum of the even elements to that of
+ * the odd ones, the one before does so within each, and so on: the elements enter a balanced
+ * binary tree in bit-reversed order. `pending[k]` is a subtree that waits for its sibling.
+ */
+static float halving_sum(const em_f32 *x, uint32_t n) {
+    float pending[21]; /* n <= 2^20 */
+    uint32_t waiting = 0, p = 1, reversed = 0;
+    while (p < n) {
+        p *= 2;
+    }
+    for (uint32_t j = 0; j < p; j++) {
+        float sum = reversed < n ? x[reversed] : 0.0f;
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            waiting--;
+            sum = pending[waiting] + sum;
+        }
+        pending[waiting] = sum;
+        waiting++;
+
+        uint32_t bit = p >> 1; /* add 1 to a counter whose bits are mirrored */
+        while (reversed & bit) {
+            reversed ^= bit;
+            bit >>= 1;
+        }
+        reversed |= bit;
+    }
+    return pending[0];
+}
+
+static void run_sum(em_value x, void *out) {
+    if (x.dtype == EM_F32) {
+        *(em_f32 *)out = halving_sum((const em_f32 *)x.data, x.length);
+    } else {
+        *(em_i64 *)out = sum_i32((const em_i32 *)x.data, x.length);
+    }
+}
+
+/* ---- exp, log ---------------------------------------------------------------------------- */
+
+/* p = p * x + c as two operations. */
+EM_INLINE float horner(float p, float x, float c) {
+    const float product = p * x;
+    return product + c;
+}
+
+/* Section 7.2 */
+EM_INLINE float exp_f32(float x) {
+    const float log2_e = em_float_of(UINT32_C(0x3FB8AA3B));
+    const float ln2_high = em_float_of(UINT32_C(0x3F318000));
+    const float ln2_low = em_float_of(UINT32_C(0xB95E8083));
+
+    x = x < -86.0f ? -86.0f : x; /* a NaN passes ... */
+    x = x > 86.0f ? 86.0f : x;
+    const float scaled = x * log2_e;
+    const float t = scaled + 0.5f;
+    int32_t k = (int32_t)(t == t ? t : 0.0f); /* ... but is not converted, and comes out below */
+    k -= (float)k > t;                        /* truncated; now floored */
+
+    const float kf = (float)k;
+    const float k_high = kf * ln2_high;
+    const float k_low = kf * ln2_low;
+    float r = x - k_high;
+    r = r - k_low;
+    float p = (float)(1.0 / 5040.0);
+    p = horner(p, r, (float)(1.0 / 720.0));
+    p = horner(p, r, (float)(1.0 / 120.0));
+    p = horner(p, r, (float)(1.0 / 24.0));
+    p = horner(p, r, (float)(1.0 / 6.0));
+    p = horner(p, r, 0.5f);
+    p = horner(p, r, 1.0f);
+    p = horner(p, r, 1.0f);
+    return p * em_float_of((uint32_t)(k + 127) << 23);
+}
+
+/* Section 7.3 */
+EM_INLINE float log_f32(float x) {
+    const float ln2 = em_float_of(UINT32_C(0x3F317218));
+
+    x = x < FLT_MIN ? FLT_MIN : x; /* 2^-126 */
+    const uint32_t bits = em_bits_of(x);
+    const float k = (float)((int32_t)(bits >> 23) - 127);
+    const float m = em_float_of((bits & UINT32_C(0x007FFFFF)) | UINT32_C(0x3F800000));
+    const float above = m - 1.0f;
+    const float below = m + 1.0f;
+    const float s = above / below;
+    const float t = s * s;
+    float p = (float)(2.0 / 13.0);
+    p = horner(p, t, (float)(2.0 / 11.0));
+    p = horner(p, t, (float)(2.0 / 9.0));
+    p = horner(p, t, (float)(2.0 / 7.0));
+    p = horner(p, t, (float)(2.0 / 5.0));
+    p = horner(p, t, (float)(2.0 / 3.0));
+    p = horner(p, t, 2.0f);
+    const float mantissa = s * p;
+    const float exponent = k * ln2;
+    const float result = mantissa + exponent;
+    return em_is_finite(bits) ? result : x - x; /* of no number: NaN */
+}
+
+static void run_exp(const em_f32 *x, uint32_t n, em_f32 *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = exp_f32(x[i]);
+    }
+}
+
+static void run_log(const em_f32 *x, uint32_t n, em_f32 *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = log_f32(x[i]);
+    }
+}
+
+/* ---- boxes, section 7.4: every box of the class, every dimension, no early exit ------------ */
+
+/* How far x lies outside one box; `dtype` is a constant at each call. */
+EM_INLINE int32_t outside_int(uint32_t dtype, const void *x, const void *lower, const void *upper,
+                              const em_i32 *weight, size_t start, uint32_t dims) {
+    int32_t worst = INT32_MIN;
+    for (uint32_t d = 0; d < dims; d++) {
+        const int32_t v = em_int_at(dtype, x, d);
+        const int32_t below = em_int_at(dtype, lower, start + d) - v;
+        const int32_t above = v - em_int_at(dtype, upper, start + d);
+        const int32_t distance = (below > above ? below : above) * weight[d];
+        worst = distance > worst ? distance : worst;
+    }
+    return worst;
+}
+
+EM_INLINE int32_t nearest_int(uint32_t dtype, em_value x, const void *lower, const void *upper,
+                              const em_i32 *weight, uint32_t from, uint32_t to) {
+    int32_t nearest = EM_FAR_INT;
+    for (uint32_t b = from; b < to; b++) {
+        const int32_t distance =
+            outside_int(dtype, x.data, lower, upper, weight, (size_t)b * x.length, x.length);
+        nearest = distance < nearest ? distance : nearest;
+    }
+    return nearest;
+}
+
+EM_INLINE float outside_dim_f32(float x, float lower, float upper, float weight) {
+    const float below = lower - x;
+    const float above = x - upper;
+    return (below > above ? below : above) * weight;
+}
+
+/* The largest element does not depend on the order, so eight run side by side. */
+#define EM_LANES 8
+
+static float outside_f32(const em_f32 *x, const em_f32 *lower, const em_f32 *upper,
+                         const em_f32 *weight, uint32_t dims) {
+    float lane[EM_LANES];
+    uint32_t d = 0;
+    for (uint32_t l = 0; l < EM_LANES; l++) {
+        lane[l] = outside_dim_f32(x[0], lower[0], upper[0], weight[0]);
+    }
+    for (; dims - d >= EM_LANES; d += EM_LANES) {
+        for (uint32_t l = 0; l < EM_LANES; l++) {
+            const uint32_t i = d + l;
+            const float v = outside_dim_f32(x[i], lower[i], upper[i], weight[i]);
+            lane[l] = v > lane[l] ? v : lane[l];
+        }
+    }
+    float worst = lane[0];
+    for (; d < dims; d++) {
+        const float v = outside_dim_f32(x[d], lower[d], upper[d], weight[d]);
+        worst = v > worst ? v : worst;
+    }
+    for (uint32_t l = 1; l < EM_LANES; l++) {
+        worst = lane[l] > worst ? lane[l] : worst;
+    }
+    return worst;
+}
+
+static float nearest_f32(em_value x, const em_f32 *lower, const em_f32 *upper, const em_f32 *weight,
+                         uint32_t from, uint32_t to) {
+    float nearest = FLT_MAX;
+    for (uint32_t b = from; b < to; b++) {
+        const size_t start = (size_t)b * x.length;
+        const float v =
+            outside_f32((const em_f32 *)x.data, lower + start, upper + start, weight, x.length);
+        nearest = v < nearest ? v : nearest;
+    }
+    return nearest + 0.0f; /* -0 becomes +0: which zero wins must not depend on the order */
+}
+
+static void run_boxes(const em_monitor *m, const em_node *node, em_value x, em_value y, void *out) {
+    const void *lower = em_data_of(m, node, 0);
+    const void *upper = em_data_of(m, node, 1);
+    const void *weight = em_data_of(m, node, 2);
+    const em_u32 *first = (const em_u32 *)em_data_of(m, node, 3) + *(const em_i32 *)y.data;
+    const em_i32 *iw = (const em_i32 *)weight;
+    switch (x.dtype) {
+    case EM_I8:
+        *(em_i32 *)out = nearest_int(EM_I8, x, lower, upper, iw, first[0], first[1]);
+        break;
+    case EM_U8:
+        *(em_i32 *)out = nearest_int(EM_U8, x, lower, upper, iw, first[0], first[1]);
+        break;
+    case EM_I16:
+        *(em_i32 *)out = nearest_int(EM_I16, x, lower, upper, iw, first[0], first[1]);
+        break;
+    default:
+        *(em_f32 *)out = nearest_f32(x, (const em_f32 *)lower, (const em_f32 *)upper,
+                                     (const em_f32 *)weight, first[0], first[1]);
+        break;
+    }
+}
+
+/* ---- trees, section 7.5: a fixed number of steps; leaves lead to themselves (R2) ----------- */
+
+/* One step without a branch; `dtype` is a constant at each call. */
+EM_INLINE uint32_t step(uint32_t dtype, const void *x, const em_tree_node *nodes, uint32_t at) {
+    const em_tree_node node = nodes[at];
+    const uint32_t feature = node.child & 0xFFFF;
+    const int right = dtype == EM_F32 ? ((const em_f32 *)x)[feature] > em_float_of(node.threshold)
+                                      : em_int_at(dtype, x, feature) > (int32_t)node.threshold;
+    return (node.child >> 16) + (uint32_t)right;
+}
+
+/* Four trees at a time: a step waits for memory, and the other three fill the wait. */
+EM_INLINE int32_t sum_of_trees(uint32_t dtype, const void *x, const em_tree_node *nodes,
+                               const em_i32 *values, const em_tree_root *roots, uint32_t trees) {
+    int32_t sum = 0;
+    uint32_t t = 0;
+    for (; trees - t >= 4; t += 4) {
+        uint32_t a = roots[t].node, b = roots[t + 1].node;
+        uint32_t c = roots[t + 2].node, d = roots[t + 3].node;
+        uint32_t depth = 0;
+        for (uint32_t k = t; k < t + 4; k++) {
+            depth = roots[k].depth > depth ? roots[k].depth : depth;
+        }
+        for (; depth > 0; depth--) {
+            a = step(dtype, x, nodes, a);
+            b = step(dtype, x, nodes, b);
+            c = step(dtype, x, nodes, c);
+            d = step(dtype, x, nodes, d);
+        }
+        sum += values[a] + values[b] + values[c] + values[d];
+    }
+    for (; t < trees; t++) {
+        uint32_t at = roots[t].node;
+        for (uint32_t depth = roots[t].depth; depth > 0; depth--) {
+            at = step(dtype, x, nodes, at);
+        }
+        sum += values[at];
+    }
+    return sum;
+}
+
+static void run_trees(const em_monitor *m, const em_node *node, em_value x, em_i32 *out) {
+    const em_tree_node *nodes = (const em_tree_node *)em_data_of(m, node, 0);
+    const em_i32 *values = (const em_i32 *)em_data_of(m, node, 1);
+    const em_tree_root *roots = (const em_tree_root *)em_data_of(m, node, 2);
+    const uint32_t trees = em_table_at(m, node->first_table + 2)->count / 2;
+    switch (x.dtype) {
+    case EM_I8:
+        *out = sum_of_trees(EM_I8, x.data, nodes, values, roots, trees);
+        break;
+    case EM_U8:
+        *out = sum_of_trees(EM_U8, x.data, nodes, values, roots, trees);
+        break;
+    case EM_I16:
+        *out = sum_of_trees(EM_I16, x.data, nodes, values, roots, trees);
+        break;
+    default:
+        *out = sum_of_trees(EM_F32, x.data, nodes, values, roots, trees);
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value x, em_value y,
+                             void *out) {
+    switch (node->op) {
+    case EM_OP_ARGMAX:
+        run_argmax(x, out);
+        break;
+    case EM_OP_MAX:
+        run_max(x, out);
+        break;
+    case EM_OP_SUB:
+        run_sub(x, y, out);
+        break;
+    case EM_OP_LUT:
+        run_lut((const em_i32 *)x.data, x.length, (const em_i32 *)em_data_of(m, node, 0),
+                em_table_at(m, node->first_table)->count, *(const em_i32 *)em_data_of(m, node, 1),
+                (em_i32 *)out);
+        break;
+    case EM_OP_SUM:
+        run_sum(x, out);
+        break;
+    case EM_OP_TO_F32:
+        run_to_f32(x, *(const em_f32 *)em_data_of(m, node, 0), (em_f32 *)out);
+        break;
+    case EM_OP_EXP:
+        run_exp((const em_f32 *)x.data, x.length, (em_f32 *)out);
+        break;
+    case EM_OP_LOG:
+        run_log((const em_f32 *)x.data, x.length, (em_f32 *)out);
+        break;
+    case EM_OP_ADD:
+        run_add(x, y, out);
+        break;
+    case EM_OP_MUL:
+        run_mul(x, y, (em_f32 *)out);
+        break;
+    case EM_OP_DIV:
+        run_div(x, y, (em_f32 *)out);
+        break;
+    case EM_OP_BOXES:
+        run_boxes(m, node, x, y, out);
+        break;
+    case EM_OP_OMIT:
+        run_omit(x, y, out);
+        break;
+    default: /* EM_OP_TREES: em_open admits no other, N1 */
+        run_trees(m, node, x, (em_i32 *)out);
+        break;
+    }
+}

@@ -1,0 +1,12 @@
+/* Private: the arithmetic of the 13 ops, section 7 of FORMAT.md. */
+#ifndef EM_OPS_H
+#define EM_OPS_H
+
+#include "em_layout.h"
+
+/* Computes one node into `out`, its place in the workspace. The file has been validated; `y` is
+ * unused where the op has one input. The work depends on the file alone, never on the values. */
+EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value x, em_value y,
+                             void *out);
+
+#endif /* EM_OPS_H */

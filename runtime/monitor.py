@@ -1,0 +1,133 @@
+"""A monitor as the C runtime evaluates it, with NumPy arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.runtime import _native
+from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.evaluation import Evaluation
+
+Array = npt.NDArray[Any]
+
+DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "int32", 5: "int64", 6: "float32"}
+
+
+@dataclass(frozen=True)
+class TapInfo:
+    """A tensor that the monitor reads: real value = scale * (code - zero_point)."""
+
+    name: str
+    dtype: str
+    length: int
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class MonitorInfo:
+    """A monitor's decision rule in raw units: alarm iff score > alarm_above."""
+
+    name: str
+    dtype: str
+    alarm_above: float | int
+    uncertain_above: float | int
+
+
+class Monitor:
+    """A validated artifact. Raises ArtifactError with the loader's reason if it is invalid."""
+
+    def __init__(self, artifact: bytes) -> None:
+        try:
+            self._native = _native.Monitor(artifact)
+        except _native.Error as error:
+            raise ArtifactError(f"artifact rejected: {error.args[1]}") from None
+        self.taps = tuple(
+            TapInfo(name, DTYPES[code], length, scale, zero)
+            for name, code, length, scale, zero in self._native.taps
+        )
+        self.monitors = tuple(
+            MonitorInfo(name, DTYPES[code], alarm, uncertain)
+            for name, code, alarm, uncertain in self._native.monitors
+        )
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata that the compiler stored; empty where there is none."""
+        try:
+            found = json.loads(self._native.metadata or b"{}")
+        except ValueError:
+            raise ArtifactError("the artifact's metadata is not JSON; compile it again") from None
+        if not isinstance(found, dict):
+            raise ArtifactError("the artifact's metadata is no JSON object; compile it again")
+        return found
+
+    @property
+    def workspace_size(self) -> int:
+        """Scratch memory of one evaluation, in bytes."""
+        return self._native.workspace_size
+
+    @property
+    def struct_size(self) -> int:
+        """Size of the C struct ``em_monitor``, in bytes."""
+        return self._native.struct_size
+
+    def bind_model(self, sha256: str) -> None:
+        """Raises ArtifactError unless the artifact was compiled for the model with this hash."""
+        self._require(self._native.bind_model(bytes.fromhex(sha256)))
+
+    def self_test(self) -> None:
+        """Evaluates the artifact's own vectors; raises ArtifactError if a result differs."""
+        self._require(self._native.self_test())
+
+    def evaluate(self, taps: Sequence[Array]) -> Evaluation:
+        """Evaluate n rows; ``taps[i]`` is (n, length). A tap of another type or length, a NaN or
+        an infinity gives verdict fault, as on the device."""
+        rows = len(taps[0]) if taps else 0
+        count = len(self.monitors)
+        verdict = np.empty(rows, np.uint8)
+        reason = np.empty(rows, np.int32)
+        predicted = np.empty(rows, np.int32)
+        verdicts = np.empty((rows, count), np.uint8)
+        raw = np.empty((rows, count), np.int64)
+        contiguous = [np.ascontiguousarray(x) for x in taps]
+        self._native.evaluate(contiguous, rows, verdict, reason, predicted, verdicts, raw)
+        scores = tuple(self._score(raw[:, i], m.dtype) for i, m in enumerate(self.monitors))
+        return Evaluation(verdict, reason, predicted, verdicts, scores)
+
+    @property
+    def evaluate_into(self) -> Any:
+        """The C extension's own batch call, for pipelines that reuse their result arrays:
+        ``(taps, rows, verdict, reason, predicted, verdicts, scores)``, see ``_native.pyi``."""
+        return self._native.evaluate
+
+    def display(self, index: int, raw: float | int) -> float:
+        """A raw score of monitor ``index`` in the unit that is shown to people."""
+        return self._native.display(index, raw)
+
+    def nanoseconds(self, taps: Sequence[Array], repeats: int) -> list[float]:
+        """Mean time of one evaluation in C over the given rows, in ns, once a repeat."""
+        contiguous = [np.ascontiguousarray(x) for x in taps]
+        return self._native.nanoseconds(contiguous, len(contiguous[0]), repeats)
+
+    @staticmethod
+    def _score(raw: Array, dtype: str) -> Array:
+        if dtype == "float32":
+            return np.ascontiguousarray(raw).view(np.float32)[::2]
+        return raw.astype(dtype)
+
+    @staticmethod
+    def _require(status: int) -> None:
+        if status:
+            raise ArtifactError(f"artifact refused: {_native.status_text(status)}")
+
+
+def status_text(status: int) -> str:
+    """The sentence of an ``em_status``."""
+    return _native.status_text(status)

@@ -1,0 +1,95 @@
+"""Random programs and rows for the tests of the op set: every op, every tap type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from edgemon.compiler.forest import Forest
+from edgemon.compiler.ir import Builder, Monitor, Program, Tap
+from sklearn.tree import DecisionTreeClassifier
+
+CLASSES, WIDTH, ROWS = 7, 19, 200
+DTYPES = ("int8", "uint8", "int16", "float32")
+
+
+def scale_of(value: float) -> float:
+    """TFLite's scales are float32 numbers."""
+    return float(np.float32(value))
+
+
+def taps_of(dtype: str, rng: np.random.Generator) -> list[Tap]:
+    """Logits, features and output of a classifier with taps of one type."""
+    if dtype == "float32":
+        return [Tap("logits", dtype, CLASSES), Tap("features", dtype, WIDTH), Tap("output", dtype, CLASSES)]
+    info = np.iinfo(dtype)
+    unit = 20.0 / (int(info.max) - int(info.min))
+
+    def tap(name: str, length: int) -> Tap:
+        zero = 0 if dtype == "int16" else int(rng.integers(info.min, info.max))
+        return Tap(name, dtype, length, scale_of(unit * rng.uniform(0.5, 1.5)), zero)
+
+    return [tap("logits", CLASSES), tap("features", WIDTH), tap("output", CLASSES)]
+
+
+def rows_of(taps: list[Tap], rng: np.random.Generator, rows: int = ROWS) -> list[Any]:
+    """Rows of codes that use the whole range, saturated ends included."""
+    found = []
+    for tap in taps:
+        if tap.dtype == "float32":
+            found.append(rng.normal(0, 4, (rows, tap.length)).astype(np.float32))
+            continue
+        info = np.iinfo(tap.dtype)
+        spread = (int(info.max) - int(info.min)) / 4
+        centre = rng.normal((int(info.max) + int(info.min)) / 2, spread, (rows, tap.length))
+        found.append(np.clip(np.rint(centre), info.min, info.max).astype(tap.dtype))
+    return found
+
+
+def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> Program:
+    """Every op of real programs: softmax odds, entropy, boxes, and summed trees."""
+    real = [t.values(x) for t, x in zip(taps, rows, strict=True)]
+    b = Builder(taps, real=True)
+    predicted = b.node("argmax", b.tap("output"))
+    logits = b.tap("logits")
+    d = b.node("sub", logits, b.node("max", logits))
+    e = b.node("exp", d)
+    odds = b.node("sum", b.node("omit", e, b.node("argmax", logits)))
+    total = b.node("sum", e)
+    mean = b.node("div", b.node("sum", b.node("xexp", d)), total)
+    entropy = b.node("sub", b.node("log", total), mean)
+    classes = real[2].argmax(axis=1)
+    lower, upper, first = [], [], [0]
+    for c in range(CLASSES):
+        own = real[1][classes == c]
+        for part in (own[::2], own[1::2]) if len(own) > 1 and c != 2 else ():
+            lower.append(part.min(axis=0))
+            upper.append(part.max(axis=0))
+        first.append(len(lower))
+    tables = [np.array(lower).ravel(), np.array(upper).ravel(), 1 / np.ptp(real[1], axis=0), np.array(first)]
+    boxes = b.node("boxes", b.tap("features"), predicted, tables=tables)
+    trees = [b.node("trees", b.tap(taps[i].name), tables=forest(real[i], rng, 1 + 3 * i)) for i in (0, 1)]
+    votes = b.node("add", *trees)
+    product = b.node("sum", b.node("mul", d, d))
+    return b.program(
+        predicted,
+        [
+            Monitor("odds", odds, 0.5, 0.5, "odds"),
+            Monitor("entropy", entropy, 0.7, 0.3),
+            Monitor("boxes", boxes, 0.0, 0.0),
+            Monitor("trees", trees[0], 100, 100),
+            Monitor("votes", votes, 200, -200),
+            Monitor("product", product, 50.0, 20.0),
+        ],
+    )
+
+
+def forest(x: Any, rng: np.random.Generator, count: int) -> Any:
+    """Tables of a forest of ``count`` trees of random depth that separates random labels."""
+    trees = [
+        DecisionTreeClassifier(max_depth=int(depth), random_state=i).fit(x, rng.random(len(x)) < 0.4).tree_
+        for i, depth in enumerate(rng.integers(1, 8, count))
+    ]
+    values = [np.rint(1000 * (t.value[:, 0, 1] - 0.5)) for t in trees]
+    return Forest.from_sklearn(trees, values).pack("float64")

@@ -1,0 +1,86 @@
+/*
+ * Test only: makes .emon files in memory, straight from the tables of FORMAT.md and without the
+ * runtime's private headers, so that the two can disagree.
+ */
+#ifndef BUILDER_H
+#define BUILDER_H
+
+#include "edgemon/edgemon.h"
+
+#include <stdint.h>
+
+#define NONE 0xFFFFFFFFu
+
+enum {
+    ARGMAX = 1,
+    MAX = 2,
+    SUB = 3,
+    LUT = 4,
+    SUM = 5,
+    TO_F32 = 6,
+    EXP = 7,
+    LOG = 8,
+    ADD = 9,
+    MUL = 10,
+    DIV = 11,
+    BOXES = 12,
+    TREES = 13
+};
+
+/* Section kinds */
+#define PROGRAM 1u
+#define TAPS 2u
+#define NODES 3u
+#define TABLES 4u
+#define MONITORS 5u
+#define STRINGS 6u
+#define DATA 7u
+#define SELF_TEST 0x80000001u
+#define META 0x80000002u
+
+typedef struct bytes {
+    uint8_t at[4096];
+    uint32_t size;
+} bytes;
+
+/* The parts of a file in the making. */
+typedef struct builder {
+    bytes taps, nodes, tables, monitors, strings, data, self_test, meta;
+    uint32_t n_taps, n_nodes, n_tables, n_monitors;
+    uint32_t tables_taken, workspace;
+} builder;
+
+/* A finished file, aligned to 8. Place of the vector's expected results for self-test fixing. */
+typedef struct artifact {
+    uint64_t aligned[2048];
+    uint8_t *file;
+    uint32_t size;
+} artifact;
+
+void start(builder *b);
+uint32_t add_tap(builder *b, em_dtype dtype, uint32_t length);
+uint32_t add_table(builder *b, em_dtype dtype, uint32_t count, const void *content);
+/* Takes all tables that were added since the node before. */
+uint32_t add_node(builder *b, uint32_t op, em_dtype dtype, uint32_t length, uint32_t x, uint32_t y,
+                  uint32_t bits);
+void add_monitor(builder *b, uint32_t score, em_number alarm, em_number uncertain);
+void finish(builder *b, uint32_t predicted, artifact *a);
+
+/* Appends to a part; zeros up to a multiple of 16. */
+void append(bytes *part, const void *data, uint32_t size);
+void pad(bytes *part);
+
+/* Change a finished file: field at `offset` of record `i` in section `kind`. */
+uint8_t *field(artifact *a, uint32_t kind, uint32_t i, uint32_t offset);
+void set8(uint8_t *at, uint32_t v);
+void set16(uint8_t *at, uint32_t v);
+void set32(uint8_t *at, uint32_t v);
+void set_f64(uint8_t *at, double v);
+uint32_t get32(const uint8_t *at);
+/* The record of a section in the section table. */
+uint8_t *section(artifact *a, uint32_t kind);
+void fix_crc(artifact *a);
+
+uint32_t size_of(em_dtype dtype);
+
+#endif /* BUILDER_H */
