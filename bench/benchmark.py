@@ -19,6 +19,7 @@ from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data import load
 from edgemon.compiler.models.tflite import write_untapped
 from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.terminal import quiet_interpreter
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.tflite import Classifier
@@ -50,9 +51,9 @@ def run_benchmark(
     monitor.self_test()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
-        rows = load(data, scratch, label_column=label_column)
-        rows = rows.take(np.arange(min(IMAGES, len(rows))))
         preprocess = Preprocess.from_json(metadata["preprocess"])
+        rows = load(data, scratch, label_column=label_column, resize=preprocess.resize)
+        rows = rows.take(np.arange(min(IMAGES, len(rows))))
         spec = InputSpec.from_json(metadata["input"])
         inputs = [
             to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
@@ -60,8 +61,9 @@ def run_benchmark(
         plain_file = scratch / "model.tflite"
         write_untapped(bundle.model.path, metadata["model"]["outputs"], plain_file)
         kernels = metadata["kernels"]
-        plain = Classifier(plain_file, threads=threads, kernels=kernels)
-        tapped = Classifier(bundle.model.path, threads=threads, kernels=kernels)
+        with quiet_interpreter():
+            plain = Classifier(plain_file, threads=threads, kernels=kernels)
+            tapped = Classifier(bundle.model.path, threads=threads, kernels=kernels)
         positions = bundle.model.positions
         with reporter.stage("timing") as progress, memory.peak_memory() as peak:
             pair = latency.interleaved(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -71,6 +72,22 @@ class Bundle:
             taps,
             tuple(positions[t.name] for t in taps),
         )
+
+    def require_intact(self) -> None:
+        """Raises ArtifactError unless every file is the one that ``compile`` wrote, and the model
+        the one that the monitor is bound to."""
+        expected = dict(self.manifest.get("sha256", {}))
+        expected[MODEL] = self.artifact.model_sha256
+        for name, sha in expected.items():
+            try:
+                found = hashlib.sha256((self.path / name).read_bytes()).hexdigest()
+            except OSError as error:
+                raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+            if found != sha:
+                raise ArtifactError(
+                    f"{self.path / name} is not the file that compile wrote (its SHA-256 differs); "
+                    "compile the bundle again"
+                )
 
     def file_sizes(self) -> dict[str, int]:
         """Bytes of each file, by name."""

@@ -31,7 +31,8 @@ def read_folder(
     found = [(f, c.name) for c in classes for f in _images(c)] or [(f, "") for f in _images(path)]
     if not found:
         raise DataError(
-            f"{path}: holds neither x.npy nor images; give a folder with one folder of images a class"
+            f"{path}: holds neither x.npy nor images; give a folder with one folder of images "
+            "a class"
         )
     wanted = [found[i] for i in rows.of(len(found))]
     labels = np.array([name for _, name in wanted], np.str_) if wanted[0][1] else None

@@ -114,10 +114,10 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         f"compiled by edgemon {content['edgemon']}"
     )
     terminal.table(
-        ("monitor", "what", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
+        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
         [
             (
-                m["name"], m["what"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
+                m["name"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
                 percent(m["false_alarm_rate"]), m["bytes"],
             )
             for m in content["monitors"]
@@ -128,12 +128,13 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         [(t["name"], t["dtype"], t["length"]) for t in content["taps"]],
     )
     for m in content["monitors"]:
+        terminal.note(f"{m['name']}: {m['what']}, read from {', '.join(m['taps'])}")
         for rule in m["details"].get("rules", [])[:MOST_RULES]:
             terminal.note(
-                f"{m['name']}: if {' and '.join(rule['if']) or 'always'} in {rule['tap']} "
-                f"then {rule['then']} ({rule['support']} fit rows, precision {rule['precision']:.2f})"
+                f"  {rule['tap']}: if {' and '.join(rule['if']) or 'always'} then {rule['then']} "
+                f"({rule['support']} fit rows, precision {rule['precision']:.2f})"
             )
         if "boxes_per_class" in m["details"]:
-            terminal.note(f"{m['name']}: boxes per class {m['details']['boxes_per_class']}")
+            terminal.note(f"  boxes per class: {m['details']['boxes_per_class']}")
     terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
     terminal.table(("file", "bytes"), list(content["files"].items()))

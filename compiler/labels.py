@@ -25,7 +25,9 @@ def to_labels(found: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
     if y.ndim == 2 and y.dtype.kind in "buif":
         y = _from_one_hot(y, source)
     if y.ndim != 1:
-        raise DataError(f"{source}: labels have the shape {found.shape}; one number a row is needed")
+        raise DataError(
+            f"{source}: labels have the shape {found.shape}; one number a row is needed"
+        )
     if y.dtype.kind in "US":
         return _from_words(y)
     if y.dtype.kind not in "buif":
@@ -56,4 +58,5 @@ def _from_one_hot(y: Array, source: str) -> Array:
             f"{source}: labels have the shape {y.shape} and are not one-hot; "
             "one number a row is needed"
         )
-    return y.argmax(axis=1)
+    labels: Array = y.argmax(axis=1)
+    return labels

@@ -81,7 +81,7 @@ def compile_bundle(
         with reporter.stage("reading the data") as progress:
             splits = load_sources(
                 sources, scratch, seed=options.seed, label_column=options.label_column,
-                progress=progress, warn=reporter.warn,
+                resize=options.preprocess.resize, progress=progress, warn=reporter.warn,
             )  # fmt: skip
         labels = label_map(model.n_classes, options.label_order)
         recorder = _Recorder(model, scratch, options, target.kernels, labels)
@@ -137,6 +137,11 @@ def compile_bundle(
             "together": fitted.together.to_json(),
             "proof": {**proof.to_json(), **outputs},
             "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
+            "sha256": {
+                bundles.MONITOR: hashlib.sha256(artifact).hexdigest(),
+                bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
+                bundles.MODEL: tapped.sha256,
+            },
         }  # fmt: skip
         _write(out, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory()}
@@ -297,7 +302,7 @@ def _monitors_json(fitted: fitting.Fitted) -> list[dict[str, Any]]:
             "threshold": _display(m.alarm_above, m),
             "uncertain_above": _display(m.uncertain_above, m),
             "threshold_raw": m.alarm_above,
-            "threshold_from": "held-out rows" if calibrated else "the method",
+            "threshold_from": "held-out" if calibrated else "method",
             "bytes": sizes[m.name],
             **quality.to_json(),
             "details": e.details(),

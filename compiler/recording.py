@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class Recording:
     predicted: npt.NDArray[np.int32]
     labels: npt.NDArray[np.int64] | None
     n_classes: int
+    worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -59,7 +61,7 @@ class Recording:
         """Is the model's answer right? Raises DataError without labels."""
         if self.labels is None:
             raise DataError("the data has no labels, so that right answers are unknown")
-        return self.predicted == self.labels
+        return np.equal(self.predicted, self.labels)
 
     def take(self, rows: npt.ArrayLike) -> Recording:
         """These rows only; nothing is copied on disk."""
@@ -118,8 +120,8 @@ def record(
         ],
         "predicted": str(predicted.path),
     }
-    child.run(
-        [{**job, "start": a, "stop": b} for a, b in zip(edges[:-1], edges[1:], strict=True)],
+    answers = child.run(
+        [{**job, "start": a, "stop": b} for a, b in pairwise(edges)],
         subject=f"{tapped.path.name} on {data.source}",
         silence_s=SILENCE_S,
         progress=None if progress is None else lambda done: progress(done, count),
@@ -128,5 +130,11 @@ def record(
         progress(count, count)
     everything = np.arange(count)
     return Recording(
-        tapped.taps, files, everything, predicted.read(everything), classes, len(labels)
+        tapped.taps,
+        files,
+        everything,
+        predicted.read(everything),
+        classes,
+        len(labels),
+        max(int(answer["peak_bytes"]) for answer in answers),
     )

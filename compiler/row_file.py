@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,8 +40,10 @@ class Header:
     def to_bytes(self) -> bytes:
         """A version 1.0 header of fixed length, so that it can be rewritten in place."""
         text = repr({"descr": self.dtype.str, "fortran_order": False, "shape": self.shape})
-        return npy.magic(1, 0) + (_HEADER_BYTES - 10).to_bytes(2, "little") + (
-            text.ljust(_HEADER_BYTES - 11).encode() + b"\n"
+        return (
+            npy.magic(1, 0)
+            + (_HEADER_BYTES - 10).to_bytes(2, "little")
+            + (text.ljust(_HEADER_BYTES - 11).encode() + b"\n")
         )
 
 
@@ -113,11 +116,11 @@ class RowFile:
     def read(self, rows: npt.NDArray[np.integer[Any]]) -> Array:
         """These rows, in this order; neighbours are read together."""
         out = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        flat = out.reshape(-1).view(np.uint8) if out.size else out
+        flat = out.reshape(-1).view(np.uint8).data
         with self.path.open("rb", buffering=0) as file:
             for first, end in _runs(rows):
                 file.seek(self.start + int(rows[first]) * self.row_bytes)
-                piece = memoryview(flat[first * self.row_bytes : end * self.row_bytes])
+                piece = flat[first * self.row_bytes : end * self.row_bytes]
                 while piece:
                     count = file.readinto(piece)
                     if not count:
@@ -130,7 +133,7 @@ class RowFile:
         content = np.ascontiguousarray(values, self.dtype)
         with self.path.open("r+b", buffering=0) as file:
             file.seek(self.start + int(first) * self.row_bytes)
-            piece = memoryview(content.reshape(-1).view(np.uint8))
+            piece = content.reshape(-1).view(np.uint8).data
             while piece:
                 piece = piece[file.write(piece) :]
 
@@ -163,4 +166,4 @@ def _runs(rows: npt.NDArray[np.integer[Any]]) -> Iterator[tuple[int, int]]:
     if len(rows):
         breaks = np.flatnonzero(np.diff(rows) != 1) + 1
         edges = [0, *breaks.tolist(), len(rows)]
-        yield from zip(edges[:-1], edges[1:], strict=True)
+        yield from pairwise(edges)

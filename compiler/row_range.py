@@ -19,7 +19,9 @@ class RowRange:
         """The rows among ``count``. Raises DataError if there are none, or fewer than asked for."""
         for bound in (self.first, self.end):
             if bound is not None and not -count <= bound <= count:
-                raise DataError(f"{self.source}: row {bound} is out of range, there are {count} rows")
+                raise DataError(
+                    f"{self.source}: row {bound} is out of range, there are {count} rows"
+                )
         rows = range(count)[self.first : self.end]
         if not rows:
             raise DataError(f"{self.source}: has no rows" + (" in this range" if count else ""))

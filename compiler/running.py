@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.data import Dataset, load
-from edgemon.compiler.terminal import Terminal, percent
+from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
 
@@ -21,9 +21,12 @@ def run_bundle(
     path: Path, data: str, *, label_column: str | None, json_lines: bool, terminal: Terminal
 ) -> None:
     """Print prediction, verdict, score and reason of every row, then a summary."""
-    session = Session(path)
+    with quiet_interpreter():
+        session = Session(path)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
-        rows = load(data, Path(scratch), label_column=label_column)
+        rows = load(
+            data, Path(scratch), label_column=label_column, resize=session.preprocess.resize
+        )
         results = []
         summary = _Summary(session)
         for row in _rows(session, rows):

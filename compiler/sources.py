@@ -44,20 +44,25 @@ def load_sources(
     *,
     seed: int,
     label_column: str | None = None,
+    resize: tuple[int, int] | None = None,
     progress: Any = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Dataset]:
     """The fit, threshold and test rows: labelled, and no row in two of them."""
     if sources.data is None:
         parts = {
-            name: load(spec, scratch, label_column=label_column, progress=progress)
+            name: load(
+                spec, scratch, label_column=label_column, resize=resize, progress=progress
+            )
             for name, spec in sources.described().items()
         }
         for name, data in parts.items():
             _require_labels(data, f"the {name} data")
         refuse_overlap(parts)
         return parts
-    whole = load(sources.data, scratch, label_column=label_column, progress=progress)
+    whole = load(
+        sources.data, scratch, label_column=label_column, resize=resize, progress=progress
+    )
     labels = _require_labels(whole, "--data")
     first = np.unique(np.array(whole.fingerprints()), return_index=True)[1]
     if len(first) < len(whole):

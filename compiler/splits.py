@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,27 @@ def refuse_overlap(parts: Mapping[str, Dataset]) -> None:
             f"fit, threshold and test rows must differ, but equal rows are in two of them "
             f"({counts}); remove the repeated rows, or give other row ranges"
         )
+
+
+def align_classes(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """The same parts with one numbering of labels. Labels that are words are numbered in each
+    file by itself, so that a class that one file lacks would shift the others' numbers. Raises
+    DataError if some parts have words and others numbers."""
+    named = {name: data for name, data in parts.items() if data.class_names is not None}
+    if not named:
+        return dict(parts)
+    if len(named) < len(parts):
+        raise DataError(
+            f"labels are words in the {' and '.join(named)} data but numbers elsewhere; "
+            "use the same in all"
+        )
+    names = tuple(sorted({n for data in named.values() for n in data.class_names or ()}))
+    aligned = {}
+    for part, data in named.items():
+        numbers = np.array([names.index(n) for n in data.class_names or ()], np.int64)
+        y = None if data.y is None else numbers[data.y]
+        aligned[part] = replace(data, y=y, class_names=names)
+    return aligned
 
 
 def label_map(n_classes: int, order: str) -> Indices:

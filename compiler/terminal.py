@@ -7,6 +7,8 @@ document and nothing else.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +21,9 @@ from rich.table import Table
 
 from edgemon.compiler.reporter import Progress as Callback
 from edgemon.compiler.reporter import Reporter
+
+
+STDERR = 2
 
 
 class Terminal(Reporter):
@@ -68,6 +73,21 @@ class Terminal(Reporter):
         """The JSON document, if one was asked for."""
         if self.as_json:
             print(json.dumps(content, indent=2))
+
+
+@contextmanager
+def quiet_interpreter() -> Iterator[None]:
+    """Keeps what the interpreter's native code logs at its creation off standard error."""
+    sys.stderr.flush()
+    kept = os.dup(STDERR)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(silence, STDERR)
+        yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)
+        os.close(silence)
 
 
 def _cell(value: Any) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from edgemon.compiler.fitting import blocks
 from edgemon.compiler.prove import Proof, prove
 from edgemon.compiler.recording import record
 from edgemon.compiler.reporter import Reporter
-from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 
@@ -32,16 +31,7 @@ def verify_bundle(
     """The proof of a bundle on ``data`` (if any), its self-test vectors and the neighbours of its
     thresholds. Raises ArtifactError if its files do not belong together."""
     bundle = Bundle.open(path)
-    model = bundle.model
-    try:
-        found = hashlib.sha256(model.path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ArtifactError(f"{path}: incomplete bundle ({error}); compile it again") from None
-    if found != bundle.artifact.model_sha256:
-        raise ArtifactError(
-            f"{model.path} is not the model that the monitor was compiled for (its SHA-256 differs); "
-            "compile the bundle again"
-        )
+    bundle.require_intact()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         rows: Iterator[list[npt.NDArray[Any]]] = iter(())
         if data is not None:
@@ -55,11 +45,13 @@ def _record(
     reporter: Reporter,
 ) -> Iterator[list[npt.NDArray[Any]]]:  # fmt: skip
     metadata = bundle.artifact.metadata
+    preprocess = Preprocess.from_json(metadata["preprocess"])
+    rows = load(data, scratch, label_column=label_column, resize=preprocess.resize)
     with reporter.stage("recording") as progress:
         recording = record(
             bundle.model,
-            load(data, scratch, label_column=label_column),
-            preprocess=Preprocess.from_json(metadata["preprocess"]),
+            replace(rows, y=None),  # parity needs no labels, and admits unknown classes
+            preprocess=preprocess,
             input=InputSpec.from_json(metadata["input"]),
             labels=np.array(metadata["label_values"]),
             kernels=metadata["kernels"],

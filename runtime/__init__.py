@@ -1,1 +1,19 @@
 """The device side: a compiled monitor beside its model. Needs NumPy and a TFLite interpreter."""
+
+from edgemon.runtime.errors import ArtifactError, BackendError, EdgemonError, InputError
+from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.session import MonitorResult, Result, Session
+
+__all__ = [
+    "ArtifactError",
+    "BackendError",
+    "EdgemonError",
+    "Evaluation",
+    "InputError",
+    "Monitor",
+    "MonitorResult",
+    "Result",
+    "Session",
+    "Verdict",
+]

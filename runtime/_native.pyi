@@ -1,9 +1,12 @@
 """The C runtime (binding/native.c). `monitor.py` is the friendly face of it."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, TypeAlias, final
 
-from typing_extensions import Buffer
+import numpy.typing as npt
+
+# Whatever has the buffer protocol; NumPy's stubs declare it from Python 3.12 on only.
+_Buffer: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[Any]
 
 class Error(Exception):
     """`Error(status, text)`: the C runtime refused; `args` holds both."""
@@ -14,7 +17,7 @@ class Error(Exception):
 class Monitor:
     """A validated artifact. Safe to share between threads."""
 
-    def __new__(cls, artifact: Buffer) -> Monitor: ...
+    def __new__(cls, artifact: _Buffer) -> Monitor: ...
     @property
     def workspace_size(self) -> int: ...
     @property
@@ -33,13 +36,13 @@ class Monitor:
     def display(self, index: int, raw: int | float, /) -> float: ...
     def evaluate(
         self,
-        taps: Sequence[Buffer],
+        taps: Sequence[_Buffer],
         rows: int,
-        verdict: Buffer,
-        reason: Buffer,
-        predicted: Buffer,
-        verdicts: Buffer,
-        scores: Buffer,
+        verdict: _Buffer,
+        reason: _Buffer,
+        predicted: _Buffer,
+        verdicts: _Buffer,
+        scores: _Buffer,
     ) -> None:
         """Evaluate `rows` images into writable arrays.
 
@@ -47,7 +50,7 @@ class Monitor:
         predicted i32[rows], verdicts u8[rows * M], scores i64[rows * M] for M monitors. A raw
         score of dtype f32 lies in the low four bytes of its i64.
         """
-    def nanoseconds(self, taps: Sequence[Buffer], rows: int, repeats: int) -> list[float]:
+    def nanoseconds(self, taps: Sequence[_Buffer], rows: int, repeats: int) -> list[float]:
         """The mean time of one evaluation over the rows in ns, once for each repeat."""
 
 def status_text(status: int, /) -> str: ...

@@ -208,7 +208,9 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     if spec.dtype == "float32":
         return np.ascontiguousarray(v)
     if spec.dtype not in INTEGER_INPUTS:
-        raise InputError(f"the model's input {spec.name!r} is {spec.dtype}, which edgemon cannot fill")
+        raise InputError(
+            f"the model's input {spec.name!r} is {spec.dtype}, which edgemon cannot fill"
+        )
     limits = np.iinfo(spec.dtype)
     codes = v.astype(np.float64)
     if spec.scale:
@@ -242,9 +244,11 @@ def _gray(v: Array) -> Array:
         raise InputError(f"preprocess: channels=gray needs 3 channels, an image has {v.shape[2]}")
     if v.dtype == np.uint8:
         r, g, b = np.moveaxis(v.astype(np.uint32), 2, 0)
-        return ((19595 * r + 38470 * g + 7471 * b + 32768) >> 16).astype(np.uint8)
-    r, g, b = np.moveaxis(v.astype(np.float32), 2, 0)
-    return np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
+        luma: Array = ((19595 * r + 38470 * g + 7471 * b + 32768) >> 16).astype(np.uint8)
+    else:
+        r, g, b = np.moveaxis(v.astype(np.float32), 2, 0)
+        luma = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
+    return luma
 
 
 def _number(text: str) -> float:

@@ -44,8 +44,9 @@ def _exact_pass(v: Array, axis: int, size: int) -> Array:
     else:
         total = np.matmul(matrix, old)
     # The weights of a pixel sum to one within their rounding: 255 may be passed by a fraction.
-    rounded = (total + (1 << (FRACTION_BITS - 1))).astype(np.int64) >> FRACTION_BITS
-    return np.minimum(rounded, 255).astype(np.uint8)
+    rounded: Array = (total + (1 << (FRACTION_BITS - 1))).astype(np.int64) >> FRACTION_BITS
+    pixels: Array = np.minimum(rounded, 255).astype(np.uint8)
+    return pixels
 
 
 def _float_pass(v: Array, axis: int, size: int) -> Array:
@@ -73,9 +74,7 @@ def _fixed_matrix(old: int, new: int) -> npt.NDArray[np.float64]:
 
 
 @lru_cache(maxsize=64)
-def _coefficients(
-    old: int, new: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+def _coefficients(old: int, new: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
     """First source index of each output pixel, and its weights (new, window)."""
     scale = old / new
     reach = max(scale, 1.0)

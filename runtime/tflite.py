@@ -99,7 +99,9 @@ class Classifier:
     def invoke_zeros(self) -> None:
         """Run the model on zeros in every input."""
         for detail in self._inputs:
-            self._interpreter.set_tensor(detail["index"], np.zeros(detail["shape"], detail["dtype"]))
+            self._interpreter.set_tensor(
+                detail["index"], np.zeros(detail["shape"], detail["dtype"])
+            )
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
@@ -116,7 +118,10 @@ class Classifier:
     @staticmethod
     def backend() -> str:
         """Name and version of the interpreter's package, such as "ai-edge-litert 2.3.0"."""
-        for module, package in (("ai_edge_litert", "ai-edge-litert"), ("tflite_runtime", "tflite-runtime")):
+        for module, package in (
+            ("ai_edge_litert", "ai-edge-litert"),
+            ("tflite_runtime", "tflite-runtime"),
+        ):
             if find_spec(module) is not None:
                 try:
                     return f"{package} {version(package)}"

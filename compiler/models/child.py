@@ -38,8 +38,8 @@ def run(
     """
     workers: list[_Worker] = []
     try:
-        # Appended one by one, so that a failure or Ctrl-C between two starts leaves no orphan.
-        workers.extend(_Worker(job) for job in jobs)
+        for job in jobs:
+            workers.append(_Worker(job))  # one by one: a failed start must not lose the others
         with selectors.DefaultSelector() as selector:
             for worker in workers:
                 selector.register(worker.output, selectors.EVENT_READ, worker)
@@ -50,8 +50,7 @@ def run(
                 events = selector.select(max(0.0, quiet_until - time.monotonic()))
                 if not events:
                     raise ModelError(
-                        f"{subject}: the model did not answer for {silence_s:.0f} s "
-                        "and was stopped"
+                        f"{subject}: the model did not answer for {silence_s:.0f} s and was stopped"
                     )
                 for key, _ in events:
                     if not key.data.read():
@@ -114,17 +113,17 @@ class _Worker:
         try:
             code = self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
-            raise ModelError(f"{subject}: the model's process did not end and was stopped") from None
+            raise ModelError(
+                f"{subject}: the model's process did not end and was stopped"
+            ) from None
         if self._last is not None and "error" in self._last:
             raise ERRORS[self._last["blames"]](f"{subject}: {self._last['error']}")
         if code < 0:
-            name = signal.Signals(-code).name
-            raise ModelError(
-                f"{subject}: the model crashed the interpreter ({name}) in the process that ran "
-                "it; it cannot be used with this interpreter"
-            )
+            raise ModelError(f"{subject}: {_death(-code)}")
         if code or self._last is None:
-            raise ModelError(f"{subject}: the process that ran the model failed: {self._complaint()}")
+            raise ModelError(
+                f"{subject}: the process that ran the model failed: {self._complaint()}"
+            )
         return self._last
 
     def stop(self) -> None:
@@ -139,3 +138,12 @@ class _Worker:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1][:200] if lines else "it gave no reason"
+
+
+def _death(number: int) -> str:
+    if number == signal.SIGKILL:
+        return "the process that ran the model was killed (SIGKILL), probably for lack of memory"
+    return (
+        f"the model crashed the interpreter ({signal.Signals(number).name}) in the process that "
+        "ran it; it cannot be used with this interpreter"
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import flatbuffers
@@ -30,20 +30,22 @@ def _names(enumeration: Any) -> dict[int, str]:
 
 _DTYPES = {code: name.lower() for code, name in _names(schema.TensorType).items()}
 _OPERATORS = _names(schema.BuiltinOperator)
-_ACTIVATIONS = {
-    code: name.lower() for code, name in _names(schema.ActivationFunctionType).items()
-}
+_ACTIVATIONS = {code: name.lower() for code, name in _names(schema.ActivationFunctionType).items()}
+
+
+class UnsupportedError(Exception):
+    """A sound file with something that edgemon cannot handle; the text ends a sentence."""
 
 
 def read_graph(content: bytes) -> Graph:
-    """The graph of the first subgraph. Raises ValueError with a reason for what edgemon cannot
-    handle, and whatever the flatbuffer reader raises on a damaged file."""
+    """The graph of the first subgraph. Raises UnsupportedError, and on a damaged file whatever the
+    flatbuffer reader does: it has no errors of its own."""
     model = schema.ModelT.InitFromPackedBuf(content, 0)
     if not model.subgraphs:
-        raise ValueError("it has no graph")
+        raise UnsupportedError("it has no graph")
     buffers = model.buffers or []
     if any((b.offset or 0) > 1 for b in buffers):
-        raise ValueError("its weights lie outside the flatbuffer (a model above 2 GB)")
+        raise UnsupportedError("its weights lie outside the flatbuffer (a model above 2 GB)")
     subgraph = model.subgraphs[0]
     count = len(subgraph.tensors or [])
     names = _unique_names(subgraph.tensors or [])
@@ -58,7 +60,7 @@ def read_graph(content: bytes) -> Graph:
         ),
     )
     if not graph.outputs:
-        raise ValueError("it has no output")
+        raise UnsupportedError("it has no output")
     return graph
 
 
@@ -66,31 +68,50 @@ def with_outputs(content: bytes, graph: Graph, added: Mapping[int, str]) -> byte
     """The same model with more outputs: ``added`` maps tensor indices to the names that the
     outputs get, in the tensor itself and in every signature of the first subgraph."""
     file = _Appender(content)
-    model = schema.Model.GetRootAs(content, 0)
-    subgraph = model.Subgraphs(0)
-    table = subgraph._tab
-    outputs = file.append(lambda b: _int_vector(b, [*graph.outputs, *added]))
-    file.point(table.Pos + table.Offset(_SUBGRAPH_OUTPUTS), outputs)
-    tensors = table.Vector(table.Offset(_SUBGRAPH_TENSORS))
+    subgraph = schema.Model.GetRootAs(content, 0).Subgraphs(0)
+    _set_outputs(file, subgraph, [*graph.outputs, *added])
+    tensors = subgraph._tab.Vector(subgraph._tab.Offset(_SUBGRAPH_TENSORS))
     for index, name in added.items():
         tensor = schema.TensorT.InitFromObj(subgraph.Tensors(index))
         if _decode(tensor.name) != name:
             tensor.name = name
             file.point(tensors + 4 * index, file.append(tensor.Pack))
+    for signature, found in _signatures(content):
+        taken = {_decode(name) for name, _ in found}
+        more = [(n if n not in taken else f"{n}#{i}", i) for i, n in added.items()]
+        _set_signature(file, signature, found + more)
+    return file.content()
+
+
+def keep_outputs(content: bytes, count: int) -> bytes:
+    """The same model with its first ``count`` outputs only."""
+    file = _Appender(content)
+    subgraph = schema.Model.GetRootAs(content, 0).Subgraphs(0)
+    kept = [int(subgraph.Outputs(i)) for i in range(min(count, subgraph.OutputsLength()))]
+    _set_outputs(file, subgraph, kept)
+    for signature, found in _signatures(content):
+        _set_signature(file, signature, [(name, i) for name, i in found if i in kept])
+    return file.content()
+
+
+def _signatures(content: bytes) -> Iterator[tuple[Any, list[tuple[Any, int]]]]:
+    """Signatures of the first subgraph, with (name, tensor index) of their outputs."""
+    model = schema.Model.GetRootAs(content, 0)
     for i in range(model.SignatureDefsLength()):
         signature = model.SignatureDefs(i)
-        if signature.SubgraphIndex() != 0 or not signature._tab.Offset(_SIGNATURE_OUTPUTS):
-            continue
-        found = [
-            (signature.Outputs(j).Name(), signature.Outputs(j).TensorIndex())
-            for j in range(signature.OutputsLength())
-        ]
-        taken = {_decode(name) for name, _ in found}
-        for index, name in added.items():
-            found.append((name if name not in taken else f"{name}#{index}", index))
-        at = signature._tab.Pos + signature._tab.Offset(_SIGNATURE_OUTPUTS)
-        file.point(at, file.append(lambda b, found=found: _map_vector(b, found)))
-    return file.content()
+        if signature.SubgraphIndex() == 0 and not signature.OutputsIsNone():
+            maps = (signature.Outputs(j) for j in range(signature.OutputsLength()))
+            yield signature, [(m.Name(), int(m.TensorIndex())) for m in maps]
+
+
+def _set_outputs(file: _Appender, subgraph: Any, outputs: list[int]) -> None:
+    at = subgraph._tab.Pos + subgraph._tab.Offset(_SUBGRAPH_OUTPUTS)
+    file.point(at, file.append(lambda builder: _int_vector(builder, outputs)))
+
+
+def _set_signature(file: _Appender, signature: Any, outputs: list[tuple[Any, int]]) -> None:
+    at = signature._tab.Pos + signature._tab.Offset(_SIGNATURE_OUTPUTS)
+    file.point(at, file.append(lambda builder: _map_vector(builder, outputs)))
 
 
 class _Appender:
@@ -144,9 +165,7 @@ def _decode(name: Any) -> str:
 
 def _unique_names(tensors: list[Any]) -> list[str]:
     """Names as monitors can store them: printable ASCII, at most 200 characters, all different."""
-    plain = [
-        "".join(c if " " <= c <= "~" else "_" for c in _decode(t.name))[:200] for t in tensors
-    ]
+    plain = ["".join(c if " " <= c <= "~" else "_" for c in _decode(t.name))[:200] for t in tensors]
     times = Counter(plain)
     names: list[str] = []
     taken = {name for name, n in times.items() if n == 1 and name}
@@ -163,7 +182,7 @@ def _unique_names(tensors: list[Any]) -> list[str]:
 def _indices(values: Any, count: int) -> tuple[int, ...]:
     found = tuple(int(v) for v in (values if values is not None else ()))
     if any(not 0 <= v < count for v in found):
-        raise ValueError("it names a tensor that does not exist")
+        raise UnsupportedError("it names a tensor that does not exist")
     return found
 
 
@@ -171,12 +190,14 @@ def _tensor(index: int, name: str, tensor: Any, buffers: list[Any]) -> Tensor:
     shape = [int(n) for n in (tensor.shape if tensor.shape is not None else ())]
     signature = tensor.shapeSignature
     if signature is not None and len(signature) == len(shape):
-        shape[1:] = [n if int(s) >= 0 else -1 for n, s in zip(shape[1:], signature[1:], strict=True)]
+        shape[1:] = [
+            n if int(s) >= 0 else -1 for n, s in zip(shape[1:], signature[1:], strict=True)
+        ]
     quantised = tensor.quantization
-    scales = quantised.scale if quantised is not None and quantised.scale is not None else ()
+    scales: Any = quantised.scale if quantised is not None and quantised.scale is not None else ()
     zeros = quantised.zeroPoint if quantised is not None else None
     if not 0 <= tensor.buffer < max(len(buffers), 1):
-        raise ValueError("it names a buffer that does not exist")
+        raise UnsupportedError("it names a buffer that does not exist")
     data = buffers[tensor.buffer].data if buffers else None
     return Tensor(
         index=index,
@@ -197,7 +218,7 @@ def _operator(operator: Any, codes: list[Any], count: int) -> Operator:
     name = _OPERATORS.get(builtin, f"operator {builtin}")
     inputs = tuple(int(i) for i in (operator.inputs if operator.inputs is not None else ()))
     if any(not -1 <= i < count for i in inputs):
-        raise ValueError("it names a tensor that does not exist")
+        raise UnsupportedError("it names a tensor that does not exist")
     activation = getattr(operator.builtinOptions, "fusedActivationFunction", 0)
     return Operator(
         name=_decode(code.customCode) if name == "CUSTOM" else name,

@@ -62,9 +62,7 @@ class Graph:
 
     def data_input(self, operator: Operator) -> int | None:
         """The operator's first input that is neither absent nor constant."""
-        return next(
-            (i for i in operator.inputs if i >= 0 and not self.tensors[i].constant), None
-        )
+        return next((i for i in operator.inputs if i >= 0 and not self.tensors[i].constant), None)
 
     @cached_property
     def _producers(self) -> dict[int, Operator]:

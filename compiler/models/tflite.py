@@ -53,10 +53,11 @@ class TfliteModel:
         )
         try:
             graph = flatbuffer.read_graph(content)
-        except Exception as error:
+        except flatbuffer.UnsupportedError as error:
+            raise ModelError(f"{path}: cannot use the model: {error}") from None
+        except Exception:
             # The reader knows no error of its own: damage may raise anything.
-            why = str(error) if type(error) is ValueError else "its structure is damaged"
-            raise ModelError(f"{path}: cannot read the model: {why}") from None
+            raise ModelError(f"{path}: the model is damaged; export it again") from None
         return cls(path, hashlib.sha256(content).hexdigest(), graph, content)
 
     @property
@@ -132,6 +133,11 @@ class TfliteModel:
                 f"{self.path}: the output has the shape {scores.shape}, which is no vector of "
                 "class scores; edgemon monitors classifiers"
             )
+
+
+def write_untapped(tapped: Path, outputs: int, out: Path) -> None:
+    """Write a tapped model as it was: with its first ``outputs`` outputs only."""
+    out.write_bytes(flatbuffer.keep_outputs(_read(tapped), outputs))
 
 
 def _read(path: Path) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import sys
 import time
@@ -78,8 +79,17 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         for (_, file), values in zip(taps, out, strict=True):
             file.write(at[0], values)
         predicted.write(at[0], classes)
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return {"rows": len(rows), "peak_rss_kib": usage.ru_maxrss}
+    return {"rows": len(rows), "peak_bytes": _peak_bytes()}
+
+
+def _peak_bytes() -> int:
+    """This process's own peak; ru_maxrss would include that of the parent before the exec."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
 
 
 class _Reporter:

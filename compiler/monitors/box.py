@@ -98,7 +98,7 @@ class BoxMonitor(MonitorEstimator):
     def reason(self) -> str:
         return (
             "activation outside every box of the predicted class "
-            "by {score:.3g} of a neuron's range"
+            "by {score} of a neuron's range"
         )
 
     def details(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.recording import Recording
 
+Path = dict[int, tuple[float, float]]  # neuron: above, at most
+
 VOTE = 1 << 14  # a layer's vote in a leaf's value; the rest ranks rows with equal votes
 
 
@@ -108,7 +110,7 @@ class ProphecyMonitor(MonitorEstimator):
         return np.asarray(value[:, 1] / value.sum(axis=1), np.float64)
 
     def reason(self) -> str:
-        return "the layers' rules predict a wrong answer: {score:.3g} net votes of " + str(
+        return "the layers' rules predict a wrong answer: {score} net votes of " + str(
             len(self.taps)
         )
 
@@ -127,22 +129,32 @@ class ProphecyMonitor(MonitorEstimator):
         for name, tree, counts in zip(self.taps, self.trees_, self.support_, strict=True):
             t, share = tree.tree_, self._wrong_share(tree)
             found = []
-            stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+            stack: list[tuple[int, Path]] = [(0, {})]
             while stack:
                 node, path = stack.pop()
                 if t.children_left[node] >= 0:
-                    test = f"x[{t.feature[node]}]", f"{t.threshold[node]:.6g}"
-                    stack.append((t.children_left[node], (*path, " <= ".join(test))))
-                    stack.append((t.children_right[node], (*path, " > ".join(test))))
+                    feature, threshold = int(t.feature[node]), float(t.threshold[node])
+                    low, high = path.get(feature, (-np.inf, np.inf))
+                    stack.append((t.children_left[node], {**path, feature: (low, threshold)}))
+                    stack.append((t.children_right[node], {**path, feature: (threshold, high)}))
                 elif share[node] > 0.5:
                     right, wrong = counts[node].tolist()
                     found.append(
                         {
                             "tap": name,
-                            "if": list(path),
+                            "if": [_interval(f, *bounds) for f, bounds in sorted(path.items())],
                             "then": "wrong",
                             "support": right + wrong,
                             "precision": wrong / (right + wrong),
                         }
                     )
             yield from sorted(found, key=lambda rule: -int(str(rule["support"])))
+
+
+def _interval(neuron: int, above: float, at_most: float) -> str:
+    """A condition on one neuron, as short as it can be said."""
+    if np.isinf(above):
+        return f"x[{neuron}] <= {at_most:.6g}"
+    if np.isinf(at_most):
+        return f"x[{neuron}] > {above:.6g}"
+    return f"{above:.6g} < x[{neuron}] <= {at_most:.6g}"

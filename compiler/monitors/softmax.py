@@ -56,8 +56,8 @@ class SoftmaxMonitor(MonitorEstimator):
 
     def reason(self) -> str:
         if self.score == "probability":
-            return "uncertain of its own answer: 1 - max p is {score:.3g}, above {threshold:.3g}"
-        return "uncertain of its own answer: entropy is {score:.3g} nats, above {threshold:.3g}"
+            return "uncertain of its own answer: 1 - max p is {score}, above {threshold}"
+        return "uncertain of its own answer: entropy is {score} nats, above {threshold}"
 
 
 class EntropyMonitor(SoftmaxMonitor):

@@ -197,11 +197,11 @@ static em_status check_strings(const em_reader *r) {
 static int is_code(uint32_t dtype, int32_t v) {
     switch (dtype) {
     case EM_I8:
-        return v >= INT8_MIN && v <= INT8_MAX;
+        return v >= -128 && v <= 127;
     case EM_U8:
-        return v >= 0 && v <= UINT8_MAX;
+        return v >= 0 && v <= 255;
     case EM_I16:
-        return v >= INT16_MIN && v <= INT16_MAX;
+        return v >= -32768 && v <= 32767;
     default:
         return v == 0;
     }

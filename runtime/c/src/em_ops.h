@@ -1,4 +1,4 @@
-/* Private: the arithmetic of the 13 ops, section 7 of FORMAT.md. */
+/* Private: the arithmetic of the ops, section 7 of FORMAT.md. */
 #ifndef EM_OPS_H
 #define EM_OPS_H
 

@@ -24,7 +24,8 @@ enum {
     MUL = 10,
     DIV = 11,
     BOXES = 12,
-    TREES = 13
+    TREES = 13,
+    OMIT = 14
 };
 
 /* Section kinds */
@@ -39,7 +40,7 @@ enum {
 #define META 0x80000002u
 
 typedef struct bytes {
-    uint8_t at[4096];
+    uint8_t at[24576];
     uint32_t size;
 } bytes;
 
@@ -50,9 +51,9 @@ typedef struct builder {
     uint32_t tables_taken, workspace;
 } builder;
 
-/* A finished file, aligned to 8. Place of the vector's expected results for self-test fixing. */
+/* A finished file, aligned to 8. */
 typedef struct artifact {
-    uint64_t aligned[2048];
+    uint64_t aligned[4096];
     uint8_t *file;
     uint32_t size;
 } artifact;

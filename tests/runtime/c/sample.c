@@ -97,7 +97,7 @@ void start_sample(builder *b) {
     add_boxes_f32(b);
     add_trees(b);
     add_node(b, MAX, EM_F32, 1, VALUE(N_DIV), NONE, 0);
-    add_monitor(b, VALUE(N_BOXES), (em_number){.i = 0}, (em_number){.i = -10});
+    add_monitor(b, VALUE(N_BOXES), (em_number){.i = 0}, (em_number){.i = -5});
     em_number high = {0}, low = {0};
     high.f = 6.0f;
     low.f = 4.0f;

@@ -238,7 +238,8 @@ static void float_sums(void) {
 /* Bits from the formulas of sections 7.2 and 7.3, evaluated in NumPy float32. */
 static void exp_and_log(void) {
     const float x[] = {0.0f, 1.0f, -1.0f, 86.0f, 1000.0f, -1000.0f, 0.3f, -10.7f};
-    const uint32_t exps[] = {0x3F800000, 0x402DF854, 0x3EBC5AB2, 0x7D86876D, 0x7D86876D, 0x01739362, 0x3FACC82C, 0x37BD1EE5};
+    const uint32_t exps[] = {0x3F800000, 0x402DF854, 0x3EBC5AB2, 0x7D86876D,
+                             0x7D86876D, 0x01739362, 0x3FACC82C, 0x37BD1EE5};
     start(&b);
     add_tap(&b, EM_F32, 8);
     add_node(&b, EXP, EM_F32, 8, 0, NONE, 0);
@@ -248,7 +249,8 @@ static void exp_and_log(void) {
     }
 
     const float y[] = {1.0f, 2.0f, 0.5f, 10.0f, 0.0f, -5.0f, 1e-40f, 0.3f};
-    const uint32_t logs[] = {0x00000000, 0x3F317218, 0xBF317218, 0x40135D8E, 0xC2AEAC50, 0xC2AEAC50, 0xC2AEAC50, 0xBF9A1BC8};
+    const uint32_t logs[] = {0x00000000, 0x3F317218, 0xBF317218, 0x40135D8E,
+                             0xC2AEAC50, 0xC2AEAC50, 0xC2AEAC50, 0xBF9A1BC8};
     start(&b);
     add_tap(&b, EM_F32, 8);
     add_node(&b, LOG, EM_F32, 8, 0, NONE, 0);
@@ -274,32 +276,59 @@ static void exp_and_log(void) {
 }
 
 /* Class 0: boxes [0,10]x[0,10] and [20,30]x[0,10]; class 1: none; weights 1 and 3. */
-static int32_t box_score(int8_t class_0, int8_t class_1, int8_t x, int8_t y) {
-    const int8_t logits[] = {class_0, class_1}, point[] = {x, y};
-    const int8_t lower[] = {0, 0, 20, 0}, upper[] = {10, 10, 30, 10};
+static int32_t box_score(em_dtype dtype, const void *logits, const void *point) {
+    const int8_t narrow_lower[] = {0, 0, 20, 0}, narrow_upper[] = {10, 10, 30, 10};
+    const int16_t wide_lower[] = {0, 0, 20, 0}, wide_upper[] = {10, 10, 30, 10};
     const int32_t weight[] = {1, 3};
     const uint32_t first[] = {0, 2, 2};
     start(&b);
     add_tap(&b, EM_I8, 2);
-    add_tap(&b, EM_I8, 2);
+    add_tap(&b, dtype, 2);
     const uint32_t predicted = add_node(&b, ARGMAX, EM_I32, 1, 0, NONE, 1);
-    add_table(&b, EM_I8, 4, lower);
-    add_table(&b, EM_I8, 4, upper);
+    add_table(&b, dtype, 4, dtype == EM_I16 ? (const void *)wide_lower : narrow_lower);
+    add_table(&b, dtype, 4, dtype == EM_I16 ? (const void *)wide_upper : narrow_upper);
     add_table(&b, EM_I32, 2, weight);
     add_table(&b, EM_U32, 3, first);
     add_node(&b, BOXES, EM_I32, 1, 1, predicted, 30);
-    EXPECT(run(&b, (em_tap[]){{logits, EM_I8, 2}, {point, EM_I8, 2}}), EM_OK);
+    EXPECT(run(&b, (em_tap[]){{logits, EM_I8, 2}, {point, dtype, 2}}), EM_OK);
     return i32(&b, 1, 0);
 }
 
+#define POINT(type, x, y) ((const type[]){(type)(x), (type)(y)})
+
 static void int_boxes(void) {
-    EXPECT(box_score(1, 0, 5, 5), -5); /* inside: the nearest face */
-    EXPECT(box_score(1, 0, 10, 5), 0); /* on a face */
-    EXPECT(box_score(1, 0, 14, 5), 4); /* between the two: 4 from the first, 6 from the second */
-    EXPECT(box_score(1, 0, 17, 5), 3);
-    EXPECT(box_score(1, 0, 5, 12), 6);      /* weighted */
-    EXPECT(box_score(1, 0, -128, -128), 384);
-    EXPECT(box_score(0, 1, 5, 5), 1 << 30); /* a class without a box */
+    const int8_t class_0[] = {1, 0}, class_1[] = {0, 1};
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, 5, 5)), -5); /* inside: the nearest face */
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, 10, 5)), 0); /* on a face */
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, 14, 5)),
+           4); /* 4 from one box, 6 from the other */
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, 17, 5)), 3);
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, 5, 12)), 6); /* weighted */
+    EXPECT(box_score(EM_I8, class_0, POINT(int8_t, -128, -128)), 384);
+    EXPECT(box_score(EM_I8, class_1, POINT(int8_t, 5, 5)), 1 << 30); /* a class without a box */
+    EXPECT(box_score(EM_U8, class_0, POINT(uint8_t, 255, 5)), 225);
+    EXPECT(box_score(EM_I16, class_0, POINT(int16_t, -32768, 32767)), 3 * 32757);
+}
+
+static void omit(void) {
+    const int8_t x[] = {3, 9, 9};
+    const float y[] = {1.5f, -2.5f, 3.5f};
+    start(&b);
+    add_tap(&b, EM_I8, 3);
+    add_tap(&b, EM_F32, 3);
+    add_tap(&b, EM_I8, 1);
+    const uint32_t predicted = add_node(&b, ARGMAX, EM_I32, 1, 0, NONE, 2);
+    const uint32_t codes = add_node(&b, SUB, EM_I32, 3, 0, 2, 8);
+    add_node(&b, OMIT, EM_I32, 3, codes, predicted, 8);
+    add_node(&b, OMIT, EM_F32, 3, 1, predicted, 0);
+    EXPECT(run(&b, (em_tap[]){{x, EM_I8, 3}, {y, EM_F32, 3}, {x, EM_I8, 1}}), EM_OK);
+    EXPECT(i32(&b, 1, 1), 6);
+    EXPECT(i32(&b, 2, 0), 0);
+    EXPECT(i32(&b, 2, 1), 0);
+    EXPECT(i32(&b, 2, 2), 6);
+    EXPECT_F32(f32(&b, 3, 0), 1.5f);
+    EXPECT_F32(f32(&b, 3, 1), 0.0f);
+    EXPECT_F32(f32(&b, 3, 2), 3.5f);
 }
 
 static void long_int_boxes(void) {
@@ -384,15 +413,20 @@ static void extreme_float_boxes(void) {
 static void threshold_between_integers(void) {
     const uint32_t nodes[] = {1, 1u << 16, LEAF(1u), LEAF(2u)}, roots[] = {0, 1};
     const int32_t values[] = {0, 0, 1}, expected[] = {0, 0, 1, 1};
-    for (int8_t x = 0; x < 4; x++) {
-        start(&b);
-        add_tap(&b, EM_I8, 1);
-        add_table(&b, EM_U32, 6, nodes);
-        add_table(&b, EM_I32, 3, values);
-        add_table(&b, EM_U32, 2, roots);
-        add_node(&b, TREES, EM_I32, 1, 0, NONE, 0);
-        EXPECT(run(&b, &(em_tap){&x, EM_I8, 1}), EM_OK);
-        EXPECT(i32(&b, 0, 0), expected[x]);
+    for (uint32_t i = 0; i < 4; i++) {
+        const int8_t narrow = (int8_t)i;
+        const int16_t wide = (int16_t)i;
+        for (int is_wide = 0; is_wide < 2; is_wide++) {
+            const em_dtype dtype = is_wide ? EM_I16 : EM_I8;
+            start(&b);
+            add_tap(&b, dtype, 1);
+            add_table(&b, EM_U32, 6, nodes);
+            add_table(&b, EM_I32, 3, values);
+            add_table(&b, EM_U32, 2, roots);
+            add_node(&b, TREES, EM_I32, 1, 0, NONE, 0);
+            EXPECT(run(&b, &(em_tap){is_wide ? (const void *)&wide : &narrow, dtype, 1}), EM_OK);
+            EXPECT(i32(&b, 0, 0), expected[i]);
+        }
     }
     const float y[] = {0.0f, 1.0f, 1.5f, 2.0f, -LARGEST, LARGEST};
     const uint32_t float_nodes[] = {0x3FC00000, 1u << 16, FLOAT_LEAF(1u), FLOAT_LEAF(2u)};
@@ -425,13 +459,8 @@ static int32_t forest(uint32_t count, uint8_t x0, uint8_t x1) {
             n += 1;
             continue;
         }
-        const uint32_t tree[] = {100,
-                                 (n + 1) << 16,
-                                 50,
-                                 1 + ((n + 3) << 16),
-                                 LEAF(n + 2),
-                                 LEAF(n + 3),
-                                 LEAF(n + 4)};
+        const uint32_t tree[] = {100,         (n + 1) << 16, 50,         1 + ((n + 3) << 16),
+                                 LEAF(n + 2), LEAF(n + 3),   LEAF(n + 4)};
         memcpy(nodes + 2 * n, tree, sizeof tree);
         values[n + 2] = 1;
         values[n + 3] = 2 * (int32_t)(t + 1);
@@ -479,6 +508,7 @@ void test_ops(void) {
     int_boxes();
     long_int_boxes();
     float_boxes();
+    omit();
     extreme_float_boxes();
     threshold_between_integers();
     forests();

@@ -1,0 +1,196 @@
+"""Model and monitor together: an image in, an answer and its verdict out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
+from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.tflite import Classifier
+
+Array = npt.NDArray[Any]
+
+MODEL, MONITOR = "model.tapped.tflite", "monitor.emon"
+ALL_AGREE = "all monitors agree"
+
+
+@dataclass(frozen=True)
+class MonitorResult:
+    """One monitor's opinion; ``score`` and ``threshold`` in the unit that people are shown."""
+
+    name: str
+    verdict: Verdict
+    score: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The classifier's answer and whether to rely on it.
+
+    ``score`` is that of the monitor that decided (the first with the worst verdict). After a
+    fault of the image ``prediction`` is -1, ``label`` is empty and scores are NaN.
+    """
+
+    prediction: int
+    label: str
+    verdict: Verdict
+    score: float
+    reason: str
+    monitors: tuple[MonitorResult, ...]
+
+
+class Session:
+    """A bundle, ready to run. Not shared between threads: an interpreter has one input."""
+
+    def __init__(self, bundle: Path | str, *, kernels: str | None = None, threads: int = 1) -> None:
+        """Opens the artifact, checks that the model is the one it was compiled for, and runs its
+        self-test. ``kernels`` overrides the kernel set of calibration (see ``Classifier``).
+
+        Raises ArtifactError for an unusable bundle, BackendError without an interpreter.
+        """
+        folder = Path(bundle)
+        artifact, model = _read(folder, MONITOR), _read(folder, MODEL)
+        self._monitor = Monitor(artifact)
+        self._monitor.bind_model(hashlib.sha256(model).hexdigest())
+        self._monitor.self_test()
+        metadata = self._monitor.metadata
+        try:
+            self._preprocess = Preprocess.from_json(metadata["preprocess"])
+            self._input = InputSpec.from_json(metadata["input"])
+            self._labels = tuple(str(label) for label in metadata["labels"])
+            self._label_values = tuple(
+                int(v) for v in metadata.get("label_values", range(len(self._labels)))
+            )
+            positions = {str(tap["name"]): int(tap["output"]) for tap in metadata["taps"]}
+            self._rules = {str(m["name"]): str(m["rule"]) for m in metadata["monitors"]}
+            self._positions = [positions[tap.name] for tap in self._monitor.taps]
+            used = kernels or str(metadata["kernels"])
+        except (KeyError, TypeError, ValueError, InputError):
+            raise ArtifactError(
+                f"{folder}: the bundle's metadata is damaged; compile it again"
+            ) from None
+        self._classifier = Classifier(folder / MODEL, threads=threads, kernels=used)
+        if any(not 0 <= p < self._classifier.n_outputs for p in self._positions):
+            raise ArtifactError(f"{folder}: the model lacks outputs; compile the bundle again")
+        self._thresholds = tuple(
+            self._monitor.display(i, m.alarm_above) for i, m in enumerate(self._monitor.monitors)
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes, in the model's order."""
+        return self._labels
+
+    @property
+    def label_values(self) -> tuple[int, ...]:
+        """The data label of each class, in the model's order."""
+        return self._label_values
+
+    @property
+    def preprocess(self) -> Preprocess:
+        """What is done to an image before it enters the model."""
+        return self._preprocess
+
+    @property
+    def input(self) -> InputSpec:
+        """The model's input."""
+        return self._input
+
+    @property
+    def monitors(self) -> tuple[MonitorInfo, ...]:
+        """The monitors and their thresholds in raw units."""
+        return self._monitor.monitors
+
+    def evaluate(self, image: npt.ArrayLike) -> Result:
+        """Run one image, as it comes from the camera or the file: ``preprocess`` is applied here.
+
+        An image with a NaN or an infinity has the verdict fault; one of a wrong shape or type
+        raises InputError. The taps are read in the interpreter's memory, without a copy.
+        """
+        try:
+            x = to_input(image, self._preprocess, self._input)
+        except NotFiniteError as error:
+            return self._fault(str(error))
+        self._classifier.invoke(x)
+        taps = [self._classifier.view(p).reshape(1, -1) for p in self._positions]
+        return self._result(self._monitor.evaluate(taps), 0)
+
+    def evaluate_batch(self, images: Iterable[npt.ArrayLike]) -> list[Result]:
+        """Run several images, one result each; the monitors are called once for all of them."""
+        results: list[Result | None] = []
+        rows: list[list[Array]] = [[] for _ in self._positions]
+        for number, image in enumerate(images):
+            try:
+                x = to_input(image, self._preprocess, self._input)
+            except NotFiniteError as error:
+                results.append(self._fault(str(error)))
+                continue
+            except InputError as error:
+                raise InputError(f"image {number} of the batch: {error}") from None
+            self._classifier.invoke(x)
+            results.append(None)
+            for tap, position in zip(rows, self._positions, strict=True):
+                tap.append(self._classifier.output(position))
+        if None not in results:
+            return [r for r in results if r is not None]
+        found = self._monitor.evaluate([np.stack(tap) for tap in rows])
+        evaluated = iter(range(len(found.verdict)))
+        return [r if r is not None else self._result(found, next(evaluated)) for r in results]
+
+    def _result(self, found: Evaluation, row: int) -> Result:
+        verdict = Verdict(int(found.verdict[row]))
+        status = int(found.reason[row])
+        monitors = tuple(
+            MonitorResult(
+                monitor.name,
+                Verdict(int(found.verdicts[row, i])),
+                self._monitor.display(i, found.scores[i][row].item()),
+                self._thresholds[i],
+            )
+            for i, monitor in enumerate(self._monitor.monitors)
+        )
+        prediction = int(found.predicted[row])
+        decisive = next((m for m in monitors if m.verdict == verdict), monitors[0])
+        return Result(
+            prediction=prediction,
+            label=self._labels[prediction] if 0 <= prediction < len(self._labels) else "",
+            verdict=verdict,
+            score=decisive.score if prediction >= 0 else float("nan"),
+            reason=status_text(status) if status else self._sentence(decisive, verdict),
+            monitors=monitors,
+        )
+
+    def _sentence(self, decisive: MonitorResult, verdict: Verdict) -> str:
+        if verdict == Verdict.TRUST:
+            return ALL_AGREE
+        rule = self._rules.get(decisive.name, "score {score}, above {threshold}")
+        # No str.format: the metadata is untrusted, and a format string can reach attributes.
+        text = rule.replace("{score}", f"{decisive.score:.3g}")
+        return f"{decisive.name}: {text.replace('{threshold}', f'{decisive.threshold:.3g}')}"
+
+    def _fault(self, reason: str) -> Result:
+        nan = float("nan")
+        monitors = tuple(
+            MonitorResult(m.name, Verdict.FAULT, nan, threshold)
+            for m, threshold in zip(self._monitor.monitors, self._thresholds, strict=True)
+        )
+        return Result(-1, "", Verdict.FAULT, nan, reason, monitors)
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError:
+        raise ArtifactError(
+            f"{folder}: no edgemon bundle, it lacks {name}; give the folder that compile wrote"
+        ) from None

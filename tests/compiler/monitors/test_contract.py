@@ -1,0 +1,126 @@
+"""One contract for all monitors: scikit-learn's, the program's, and the proof's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from edgemon.compiler import fitting
+from edgemon.compiler.emit import flat
+from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
+from edgemon.compiler.prove import prove
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.thresholds import FalseAlarmTarget
+from sklearn.base import clone
+
+TAPS = {"softmax": ("logits",), "entropy": ("logits",), "box": ("features",), "prophecy": ("features", "logits", "output")}
+
+from tests.compiler.recordings import make_recording
+
+Splits = dict[str, Recording]
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Splits:
+    folder = tmp_path_factory.mktemp("recordings")
+    return {
+        name: make_recording(folder / name, request.param, 900, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+
+
+@pytest.fixture(params=sorted(MONITORS))
+def estimator(request: pytest.FixtureRequest) -> MonitorEstimator:
+    return MONITORS[request.param](taps=TAPS[request.param])
+
+
+def test_every_monitor_is_under_contract() -> None:
+    assert TAPS.keys() == MONITORS.keys()
+
+
+def test_constructor_only_stores_parameters(estimator: MonitorEstimator) -> None:
+    again = clone(estimator)
+    assert again.get_params() == estimator.get_params()
+    assert not [name for name in vars(again) if name.endswith("_")]
+
+
+def test_fit_returns_self_and_is_repeatable(estimator: MonitorEstimator, splits: Splits) -> None:
+    assert estimator.fit(splits["fit"]) is estimator
+    assert [name for name in vars(estimator) if name.endswith("_")]
+    assert lowered(estimator, splits) == lowered(clone(estimator).fit(splits["fit"]), splits)
+
+
+def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
+    builder = Builder(splits["fit"].taps, real=True)
+    estimator.lower(builder, builder.node("argmax", builder.tap("output")))
+    return b"".join(n.op.encode() + b"".join(t.tobytes() for t in n.tables) for n in builder.nodes)
+
+
+def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Splits) -> None:
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
+    vectors = fitting.self_test(fitted.program, splits["test"])
+    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
+    onnx = onnx_emitter.emit(fitted.program, {})
+    proof = prove(artifact, onnx, fitting.blocks(fitted.program, splits["test"]))
+    assert proof.first_mismatch is None
+    assert proof.rows == 900
+    assert proof.neighbours > 100
+
+
+def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Splits) -> None:
+    """The data is made so that each method ranks wrong rows above right ones."""
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
+    (quality,) = fitted.quality
+    assert quality.auroc is not None
+    assert quality.auroc > 0.55
+
+
+def test_calibrated_thresholds_keep_the_promise_on_the_threshold_rows(
+    estimator: MonitorEstimator, splits: Splits
+) -> None:
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget(0.1, 0.9))
+    if fitted.calibrated[0]:
+        right = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
+        assert (fitting.evaluate(fitted.program, right).verdict != 0).mean() <= 0.1
+
+
+def test_reason_formats(estimator: MonitorEstimator) -> None:
+    text = estimator.reason().replace("{score}", "1.5").replace("{threshold}", "1.2")
+    assert "{" not in text
+
+
+def test_a_wrong_number_of_taps_is_refused(estimator: MonitorEstimator, splits: Splits) -> None:
+    with pytest.raises(CompileError, match="--taps"):
+        clone(estimator).set_params(taps=()).fit(splits["fit"])
+
+
+def test_shared_nodes_are_shared(splits: Splits) -> None:
+    both = [MONITORS[n](taps=("logits",)) for n in ("softmax", "entropy")]
+    fitted = fitting.fit_monitors(both, "output", splits, FalseAlarmTarget())
+    assert sum(n.op == "sub" and n.value.length > 1 for n in fitted.program.nodes) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "name each monitor once"),
+        ("softmax,softmax", "name each monitor once"),
+        ("sofmax", "unknown monitor 'sofmax'; there are softmax"),
+        ("box:gama=1", "unknown setting 'gama=1'; it has gamma, tau"),
+        ("box:gamma=wide", "gamma='wide' is not a number"),
+    ],
+)
+def test_bad_monitor_lists_are_refused(text: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        parse(text)
+
+
+def test_settings_are_parsed_with_their_types() -> None:
+    box, entropy = parse("box:gamma=0.35:max_clusters=3, softmax:score=entropy")
+    assert box.get_params()["gamma"] == 0.35
+    assert box.get_params()["max_clusters"] == 3
+    assert entropy.get_params()["score"] == "entropy"

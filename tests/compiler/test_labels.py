@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.labels import to_labels
+
+
+@given(st.lists(st.integers(0, 120), min_size=1), st.sampled_from(["u1", "i8", "f4", "U", "S"]))
+def test_whole_numbers_of_any_kind(values: list[int], dtype: str) -> None:
+    labels, names = to_labels(np.array(values).astype(dtype), "y")
+    assert labels.dtype == np.int64
+    assert labels.tolist() == values
+    assert names is None
+
+
+@given(st.lists(st.sampled_from(["cat", "dog", "10", "élan"]), min_size=1))
+def test_words_are_numbered_in_sorted_order(words: list[str]) -> None:
+    if words != ["10"] * len(words):
+        labels, names = to_labels(np.array(words), "y")
+        assert names == tuple(sorted(set(words)))
+        assert [names[i] for i in labels] == words
+
+
+@pytest.mark.parametrize("values", [[[1], [0], [2]], [[0, 1, 0], [1, 0, 0], [0, 0, 1]]])
+def test_columns_and_one_hot_rows(values: Any) -> None:
+    assert to_labels(np.array(values), "y")[0].tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([0.0, 1.5], "label 1.5 .row 1. is no whole number"),
+        ([0.0, np.nan], "no whole number"),
+        ([0, -1], "label -1 .row 1. is out of range"),
+        ([[0.2, 0.8], [0.5, 0.5]], "not one-hot"),
+        (np.zeros((2, 2, 2)), "shape"),
+        ([1j], "whole numbers or words"),
+    ],
+)
+def test_other_labels_are_refused(values: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        to_labels(np.array(values), "y")

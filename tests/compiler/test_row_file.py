@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.row_file import RowFile, RowWriter, read_header
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.integers(0, 29), max_size=40),
+    st.sampled_from(["u1", "<i2", ">f4", "<f8", "?"]),
+    st.sampled_from([(), (3,), (2, 5)]),
+)
+def test_any_rows_in_any_order_equal_numpys(
+    tmp_path: Path, rows: list[int], dtype: str, shape: tuple[int, ...]
+) -> None:
+    values = np.random.default_rng(0).integers(0, 100, (30, *shape)).astype(dtype)
+    np.save(tmp_path / "x.npy", values)
+    found = RowFile.open(tmp_path / "x.npy").read(np.array(rows, np.int64))
+    np.testing.assert_array_equal(found, values[rows])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_written_rows_are_where_they_belong_and_numpy_reads_them(
+    tmp_path: Path, dtype: str
+) -> None:
+    file = RowFile.create(tmp_path / "x.npy", (6, 2), dtype)
+    file.write(4, np.array([[1, 2], [3, 4]], dtype))
+    expected = np.zeros((6, 2), dtype)
+    expected[4:] = [[1, 2], [3, 4]]
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), expected)
+    np.testing.assert_array_equal(RowFile.open(tmp_path / "x.npy").read(np.arange(6)), expected)
+
+
+def test_a_writer_counts_its_rows(tmp_path: Path) -> None:
+    with RowWriter(tmp_path / "x.npy", (2,), np.float32) as writer:
+        writer.append(np.ones((3, 2)))
+        writer.append(np.zeros((1, 2)))
+    assert np.load(tmp_path / "x.npy").tolist() == [[1, 1]] * 3 + [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (np.array([{}, []], dtype=object), "pickle"),
+        (np.array(3), "single value"),
+        (np.asfortranarray(np.zeros((3, 4))), "Fortran"),
+    ],
+)
+def test_what_cannot_be_read_by_rows_is_refused(values: np.ndarray, says: str) -> None:
+    stream = io.BytesIO()
+    np.save(stream, values)
+    stream.seek(0)
+    with pytest.raises(DataError, match=says):
+        read_header(stream, "x.npy")
+
+
+def test_a_cut_file_and_a_foreign_one_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((100, 3)))
+    whole = path.read_bytes()
+    for content, says in (
+        (whole[:-1], "cut off"),
+        (b"PK\3\4 no array", "no .npy array"),
+        (b"", "no .npy"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=says):
+            RowFile.open(path)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.splits import align_classes, label_map, refuse_overlap, split, to_classes
+
+labels = st.lists(st.integers(0, 6), min_size=40, max_size=300).map(np.array)
+
+
+@given(labels, st.integers(0, 2**32 - 1))
+def test_parts_are_disjoint_sorted_and_complete(y: np.ndarray, seed: int) -> None:
+    parts = split(y, seed)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(y)))
+    assert all((np.diff(part) > 0).all() for part in parts)
+
+
+@given(labels, st.integers(0, 2**32 - 1))
+def test_each_label_is_cut_in_proportion(y: np.ndarray, seed: int) -> None:
+    for part, fraction in zip(split(y, seed), (0.6, 0.2, 0.2), strict=True):
+        for label in np.unique(y):
+            expected = fraction * (y == label).sum()
+            assert abs((y[part] == label).sum() - expected) <= 1
+
+
+@given(labels)
+def test_the_seed_decides(y: np.ndarray) -> None:
+    for a, b in zip(split(y, 3), split(y, 3), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_another_seed_is_another_split() -> None:
+    y = np.zeros(100, np.int64)
+    assert split(y, 0)[0].tolist() != split(y, 1)[0].tolist()
+
+
+def test_classes_of_one_row_are_spread_over_the_parts() -> None:
+    sizes = [len(part) for part in split(np.arange(1000), 0)]
+    np.testing.assert_allclose(sizes, [600, 200, 200], atol=60)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_too_few_rows_are_refused(rows: int) -> None:
+    with pytest.raises(DataError, match="too few"):
+        split(np.zeros(rows, np.int64), 0)
+
+
+def _data(tmp_path: Path, name: str, values: list[int]) -> Dataset:
+    np.save(tmp_path / f"{name}.npy", np.array(values, np.uint8)[:, None])
+    return load(str(tmp_path / f"{name}.npy"), tmp_path)
+
+
+def test_equal_rows_in_two_parts_are_counted_and_refused(tmp_path: Path) -> None:
+    parts = {
+        "fit": _data(tmp_path, "fit", [1, 2, 3, 3]),
+        "threshold": _data(tmp_path, "threshold", [4, 2, 1]),
+        "test": _data(tmp_path, "test", [5, 1]),
+    }
+    says = "1 in fit and threshold and test, 1 in fit and threshold"
+    with pytest.raises(DataError, match=says):
+        refuse_overlap(parts)
+    refuse_overlap({"fit": parts["fit"], "test": _data(tmp_path, "other", [6, 7])})
+
+
+def _words(folder: Path, name: str, words: list[str]) -> Dataset:
+    np.savez(folder / f"{name}.npz", x=np.zeros((len(words), 2)), y=np.array(words))
+    return load(str(folder / f"{name}.npz"), folder)
+
+
+def test_words_are_numbered_alike_in_all_parts(tmp_path: Path) -> None:
+    parts = {
+        "fit": _words(tmp_path, "fit", ["dog", "cat"]),
+        "test": _words(tmp_path, "test", ["dog", "emu", "dog"]),
+    }
+    for part, data in align_classes(parts).items():
+        assert data.class_names == ("cat", "dog", "emu")
+        assert data.y is not None
+        assert data.y.tolist() == {"fit": [1, 0], "test": [1, 2, 1]}[part]
+
+
+def test_words_and_numbers_do_not_mix(tmp_path: Path) -> None:
+    numbers = _data(tmp_path, "n", [1])
+    assert align_classes({"fit": numbers}) == {"fit": numbers}
+    with pytest.raises(DataError, match="words in the test data but numbers elsewhere"):
+        align_classes({"fit": numbers, "test": _words(tmp_path, "w", ["cat"])})
+
+
+def test_string_order_sorts_classes_as_text() -> None:
+    assert label_map(12, "string").tolist() == [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert label_map(4, "numeric").tolist() == [0, 1, 2, 3]
+    with pytest.raises(DataError, match="numeric or string"):
+        label_map(4, "random")
+
+
+@given(st.integers(1, 120), st.sampled_from(["numeric", "string"]), st.data())
+def test_a_map_and_its_inverse(n: int, order: str, data: st.DataObject) -> None:
+    mapping = label_map(n, order)
+    assert sorted(mapping.tolist()) == list(range(n))
+    y = np.array(data.draw(st.lists(st.integers(0, n - 1))), np.int64)
+    np.testing.assert_array_equal(mapping[to_classes(y, mapping)], y)
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [([0, 3], "label 3 .row 1. has no class.*3 classes, 0 to 2$"), ([1, 2, 3], "subtract 1")],
+)
+def test_a_label_without_a_class_is_refused(y: list[int], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        to_classes(np.array(y), label_map(3, "numeric"))

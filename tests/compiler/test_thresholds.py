@@ -1,0 +1,50 @@
+"""The order statistic of the guarantee, and its refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate, order_statistic
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+
+def test_known_order_statistics() -> None:
+    five = FalseAlarmTarget(0.05, 0.95)
+    assert five.rows_needed == 59
+    assert FalseAlarmTarget(0.01, 0.95).rows_needed == 299
+    assert order_statistic(1000, five) == 962
+    assert order_statistic(59, five) == 59
+
+
+def test_one_row_too_few_is_refused_with_the_number() -> None:
+    with pytest.raises(CompileError, match="needs 59 correct threshold rows, but there are 58"):
+        order_statistic(58, FalseAlarmTarget())
+
+
+@given(st.integers(59, 5000), st.sampled_from([0.05, 0.1, 0.2]), st.sampled_from([0.8, 0.9, 0.95]))
+def test_k_is_the_smallest_with_the_promise(n: int, alpha: float, confidence: float) -> None:
+    """The true false-alarm rate above the k-th of n is Beta(n - k + 1, k): its tail is the risk."""
+    k = order_statistic(n, FalseAlarmTarget(alpha, confidence))
+    assert beta.sf(alpha, n - k + 1, k) <= 1 - confidence + 1e-9
+    if k > 1:
+        assert beta.sf(alpha, n - k + 2, k - 1) > 1 - confidence - 1e-9
+
+
+def test_the_promise_holds_for_tied_scores() -> None:
+    """Two-valued scores: a tie with the threshold is no alarm, so the rate stays below."""
+    rng = np.random.default_rng(0)
+    target = FalseAlarmTarget()
+    exceeded = 0
+    for _ in range(300):
+        threshold = calibrate((rng.random(500) < 0.04).astype(int), target)
+        exceeded += int(threshold < 1 and 0.04 > target.rate)
+    assert exceeded == 0
+
+
+@pytest.mark.parametrize(("rate", "confidence"), [(0, 0.9), (1, 0.9), (0.1, 0), (0.1, 1.5)])
+def test_nonsense_is_refused(rate: float, confidence: float) -> None:
+    with pytest.raises(CompileError, match="between 0 and 1"):
+        FalseAlarmTarget(rate, confidence)

@@ -1,0 +1,53 @@
+"""What several tests need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tiny_tflite import write_tiny
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real models and data, beside the repository."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip(f"{SHARED / 'data'} is missing: real models and data are not in the repository")
+    return SHARED
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a classifier of 4 features into 3 classes; see ``tests.tiny_tflite``."""
+    return lambda **options: write_tiny(tmp_path / "tiny.tflite", **options)
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An .npz for the tiny classifier: 900 rows, of which some 85 % it classifies rightly."""
+    rng = np.random.default_rng(0)
+    x = np.abs(rng.normal(size=(900, 4))).astype(np.float32)
+    y = np.stack([x[:, 0], x[:, 1], x[:, 2] + x[:, 3]], axis=1)
+    noisy = np.argmax(y + rng.normal(0, 0.25, y.shape), axis=1)
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    np.savez(path, x=x, y=noisy)
+    return path
+
+
+@pytest.fixture(scope="session")
+def bundle(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny classifier compiled with its softmax monitor."""
+    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.sources import Sources
+
+    folder = tmp_path_factory.mktemp("bundle")
+    model = write_tiny(folder / "tiny.tflite")
+    compile_bundle(
+        model, Sources(data=str(tiny_data)), folder / "bundle", Options(monitors="softmax")
+    )
+    return folder / "bundle"

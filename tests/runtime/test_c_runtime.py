@@ -1,0 +1,188 @@
+"""The C runtime: its test program under sanitizers, strict builds, packaging, and the fuzzer.
+
+The tests themselves are C (folder ``c``); this file compiles and runs them with the compilers
+that are present.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent / "c"
+RUNTIME = HERE.parents[2] / "runtime"
+C = RUNTIME / "c"
+SOURCES = sorted((C / "src").glob("*.c"))
+TESTS = [HERE / f"{name}.c" for name in ("test_edgemon", "test_ops", "test_rules")]
+TESTS += [HERE / "builder.c", HERE / "sample.c"]
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
+C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "60"))
+
+
+def need(tool: str) -> str:
+    """The path of a program, or a skip that says which one is missing."""
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is not installed")
+    return path
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    """Run a command that must succeed; its output."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def sanitized(compiler: str, tmp_path: Path) -> bool:
+    """Whether this compiler comes with its sanitizer libraries."""
+    probe = tmp_path / "probe.c"
+    probe.write_text("int main(void) { return 0; }\n")
+    command = [compiler, *SANITIZERS, str(probe), "-o", str(tmp_path / "probe")]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artifact of the C tests that uses every op, as a file."""
+    folder = tmp_path_factory.mktemp("sample")
+    run(need("gcc"), *C_FLAGS, *TESTS, *SOURCES, "-o", folder / "tests")
+    run(folder / "tests", folder / "sample.emon")
+    return folder / "sample.emon"
+
+
+@pytest.mark.parametrize("optimisation", ["-O1", "-O3"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_runtime_under_sanitizers(compiler: str, optimisation: str, tmp_path: Path) -> None:
+    cc = need(compiler)
+    if not sanitized(cc, tmp_path):
+        pytest.skip(f"{compiler} has no address and undefined-behaviour sanitizer here")
+    program = tmp_path / "tests"
+    run(cc, *C_FLAGS, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
+    out = run(program)
+    assert re.search(r"^[1-9]\d* passed, 0 failed$", out, re.MULTILINE), out
+
+
+@pytest.mark.parametrize("optimisation", ["-O0", "-Os", "-O3"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_freestanding_object(compiler: str, optimisation: str, tmp_path: Path) -> None:
+    cc = need(compiler)
+    for source in SOURCES:
+        flags = ["-ffreestanding", "-nostdlib", "-Wmissing-prototypes", optimisation]
+        run(cc, *C_FLAGS, *flags, "-c", source, "-o", tmp_path / "object.o")
+        undefined = run(need("nm"), "--undefined-only", tmp_path / "object.o").split()
+        foreign = {name for name in undefined if name != "U" and not name.startswith("em_")}
+        assert foreign <= {"memcpy", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_"}
+
+
+def test_no_writable_globals(tmp_path: Path) -> None:
+    for source in SOURCES:
+        run(need("gcc"), *C_FLAGS, "-O2", "-c", source, "-o", tmp_path / "object.o")
+        sections = run(need("size"), tmp_path / "object.o").splitlines()[1].split()
+        assert sections[1:3] == ["0", "0"], f"{source.name} has .data or .bss"
+
+
+def test_fast_math_is_refused(tmp_path: Path) -> None:
+    command = [need("gcc"), "-ffast-math", f"-I{C / 'include'}", "-c", str(C / "src/em_ops.c")]
+    command += ["-o", str(tmp_path / "object.o")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "-ffast-math" in done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_cpp_wrapper(compiler: str, sample: Path, tmp_path: Path) -> None:
+    cxx, cc = need(compiler), need("gcc")
+    objects = []
+    for source in SOURCES:
+        objects.append(tmp_path / f"{source.stem}.o")
+        run(cc, *C_FLAGS, "-O2", "-c", source, "-o", objects[-1])
+    flags = ["-std=c++17", "-fno-exceptions", "-fno-rtti", *STRICT, f"-I{C / 'include'}"]
+    run(cxx, *flags, HERE / "test_wrapper.cpp", *objects, "-o", tmp_path / "wrapper")
+    run(tmp_path / "wrapper", sample)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_amalgamation(compiler: str, sample: Path, tmp_path: Path) -> None:
+    cc = need(compiler)
+    run(sys.executable, C / "amalgamate.py", tmp_path)
+    flags = ["-std=c11", "-O2", "-ffp-contract=off", f"-I{tmp_path}", *STRICT]
+    run(cc, *flags, "-c", tmp_path / "edgemon.c", "-o", tmp_path / "edgemon.o")
+    source = HERE / "test_amalgamation.c"
+    run(cc, *flags, "-Wno-unused-function", source, "-o", tmp_path / "program")
+    run(tmp_path / "program", sample)
+
+
+def test_installed_library(sample: Path, tmp_path: Path) -> None:
+    """CMake builds and installs; a stranger finds the package and uses it."""
+    cmake = need("cmake")
+    need("gcc")
+    build, prefix, user = (tmp_path / name for name in ("build", "prefix", "user"))
+    options = ["-DEDGEMON_BUILD_TESTS=ON", "-DEDGEMON_BUILD_EXAMPLES=ON"]
+    run(cmake, "-S", RUNTIME, "-B", build, "-DCMAKE_INSTALL_LIBDIR=lib", *options)
+    run(cmake, "--build", build, "--parallel")
+    run(cmake, "--install", build, "--prefix", prefix)
+    assert "0 failed" in run(build / "edgemon-tests")
+    out = run(build / "edgemon-evaluate", sample)
+    assert "tap 1: tap, f32[3]" in out
+    assert out.endswith("ok\n")
+
+    user.mkdir()
+    shutil.copy(C / "examples" / "evaluate.c", user)
+    (user / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(user C)\n"
+        "find_package(edgemon 0.1 REQUIRED)\nadd_executable(user evaluate.c)\n"
+        "target_link_libraries(user edgemon::edgemon)\n"
+    )
+    run(cmake, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", user / "build")
+    run(user / "build" / "user", sample)
+    pkg_config = (prefix / "lib" / "pkgconfig" / "edgemon.pc").read_text()
+    assert "-ledgemon" in pkg_config
+
+
+def test_example_refuses_a_damaged_file(sample: Path, tmp_path: Path) -> None:
+    program, damaged = tmp_path / "evaluate", tmp_path / "damaged.emon"
+    run(need("gcc"), *C_FLAGS, C / "examples" / "evaluate.c", *SOURCES, "-o", program)
+    damaged.write_bytes(sample.read_bytes()[:-16])
+    done = subprocess.run([program, damaged], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the file size in the header differs" in done.stdout
+
+
+def test_source_format() -> None:
+    tool = Path(sys.executable).parent / "clang-format"  # the one of the `dev` extra
+    if not tool.exists() or "18.1.8" not in run(tool, "--version"):
+        pytest.skip("clang-format 18.1.8 is not installed beside this Python")
+    files = [path for path in C.rglob("*") if path.suffix in {".c", ".h", ".hpp"}]
+    files += [RUNTIME / "binding" / "native.c", *HERE.glob("*.[ch]"), *HERE.glob("*.cpp")]
+    style = f"--style=file:{C / '.clang-format'}"
+    run(tool, "--dry-run", "-Werror", style, *files)
+
+
+def test_fuzzer_finds_nothing(sample: Path, tmp_path: Path) -> None:
+    clang = need("clang")
+    program, corpus = tmp_path / "fuzz", tmp_path / "corpus"
+    flags = ["-g", "-O1", "-ffp-contract=off", f"-I{C / 'include'}", f"-I{C / 'src'}"]
+    flags += ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
+    sources = [C / "fuzz" / "fuzz_open_evaluate.c", *SOURCES]
+    command = [clang, *flags, *(str(source) for source in sources), "-o", str(program)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode != 0 and "fuzzer" in built.stderr and "cannot find" in built.stderr:
+        pytest.skip("clang has no libFuzzer here")
+    assert built.returncode == 0, built.stderr
+    corpus.mkdir()
+    shutil.copy(sample, corpus)
+    limits = [f"-max_total_time={SECONDS}", "-max_len=4096", "-rss_limit_mb=2048", "-timeout=10"]
+    run(program, *limits, "-print_final_stats=1", corpus, cwd=tmp_path)
