@@ -10,7 +10,9 @@ import pytest
 
 from tests.tiny_tflite import write_tiny
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+DEMO = ROOT / "bench" / "demo"
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +53,16 @@ def bundle(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         model, Sources(data=str(tiny_data)), folder / "bundle", Options(monitors="softmax")
     )
     return folder / "bundle"
+
+
+@pytest.fixture(scope="session")
+def digits_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demonstration's bundle, all three monitors; copy it before you change it."""
+    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.sources import Sources
+
+    out = tmp_path_factory.mktemp("bundles") / "digits"
+    compile_bundle(
+        DEMO / "digits_int8.tflite", Sources(data=str(DEMO / "digits.npz")), out, Options()
+    )
+    return out
