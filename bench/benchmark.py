@@ -66,9 +66,7 @@ def run_benchmark(
             tapped = Classifier(bundle.model.path, threads=threads, kernels=kernels)
         positions = bundle.model.positions
         with reporter.stage("timing") as progress, memory.peak_memory() as peak:
-            pair = latency.interleaved(
-                plain, tapped, monitor, positions, inputs, rounds, progress
-            )
+            pair = latency.interleaved(plain, tapped, monitor, positions, inputs, rounds, progress)
         taps = _taps(tapped, positions, inputs)
     with reporter.stage("timing the monitors in C"):
         in_c = latency.in_c(bundle.artifact.program, taps)

@@ -69,8 +69,8 @@ def _show(terminal: Any, document: dict[str, Any]) -> None:
     device = document["device"]
     if device:
         terminal.note(
-            f"flash {device['flash_bytes']:,} bytes (artifact {device['artifact_bytes']:,}, runtime "
-            f"{device['code_bytes']:,}); RAM {device['ram_bytes']:,} bytes (workspace "
+            f"flash {device['flash_bytes']:,} bytes (artifact {device['artifact_bytes']:,}, "
+            f"runtime {device['code_bytes']:,}); RAM {device['ram_bytes']:,} bytes (workspace "
             f"{device['workspace_bytes']:,}, structs {device['structs_bytes']:,}, stack at most "
             f"{device['stack_bytes']:,}) on {document['environment']['target']}"
         )
@@ -78,4 +78,5 @@ def _show(terminal: Any, document: dict[str, Any]) -> None:
         terminal.note(f"process peak {document['process_peak_bytes'] / 1e6:.0f} MB")
     for line in document["budget"]:
         state = "met" if line["met"] else "MISSED"
-        terminal.note(f"budget {line['name']}: {line['measured']:.6g} of {line['limit']:.6g}, {state}")
+        measured = f"{line['measured']:.6g} of {line['limit']:.6g}"
+        terminal.note(f"budget {line['name']}: {measured}, {state}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
+from edgemon.compiler.reporter import Progress, unheard
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.tflite import Classifier
 
@@ -68,7 +69,7 @@ def interleaved(
     positions: Sequence[int],
     inputs: Sequence[Array],
     rounds: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> Pair:
     """Time ``rounds`` images through both pipelines.
 

@@ -45,7 +45,9 @@ def require(
     if at_chance(correct, labels):
         problem = f"accuracy is {accuracy:.2%} on {len(correct)} rows, which is chance level"
     elif expected is not None and accuracy < expected:
-        problem = f"accuracy is {accuracy:.2%} on {len(correct)} rows, below the {expected:.2%} expected"
+        problem = (
+            f"accuracy is {accuracy:.2%} on {len(correct)} rows, below the {expected:.2%} expected"
+        )
     else:
         return
     raise DataError(f"{problem}: {_advice(accuracy, used, measure)}")
@@ -70,7 +72,11 @@ def _advice(accuracy: float, used: tuple[Preprocess, str], measure: Measure) -> 
 
 def _alternatives(preprocess: Preprocess, order: str) -> list[tuple[Preprocess, str, str]]:
     """Preprocessings and label orders that people mix up, with the flags that choose them."""
-    scalings = {"": (1.0, 0.0), "scale=1/255": (1 / 255, 0.0), "scale=1/127.5,offset=-1": (1 / 127.5, -1.0)}
+    scalings = {
+        "": (1.0, 0.0),
+        "scale=1/255": (1 / 255, 0.0),
+        "scale=1/127.5,offset=-1": (1 / 127.5, -1.0),
+    }
     found = []
     for scaling, (scale, offset) in scalings.items():
         for channels in ("asis", "bgr"):

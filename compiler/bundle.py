@@ -64,13 +64,11 @@ class Bundle:
     @property
     def model(self) -> TappedModel:
         """The tapped model, with the outputs that carry the taps."""
-        positions = {t["name"]: int(t["output"]) for t in self.artifact.metadata["taps"]}
-        taps = self.artifact.program.taps
         return TappedModel(
             self.path / MODEL,
             self.artifact.model_sha256,
-            taps,
-            tuple(positions[t.name] for t in taps),
+            self.artifact.program.taps,
+            tuple(int(t["output"]) for t in self.artifact.metadata["taps"]),
         )
 
     def require_intact(self) -> None:

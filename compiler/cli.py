@@ -18,7 +18,8 @@ DATA_HELP = (
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
 LabelColumn = Annotated[
-    str | None, typer.Option(help="CSV column with the labels (default: label, y, ... or the last).")
+    str | None,
+    typer.Option(help="CSV column with the labels (default: label, y, ... or the last)."),
 ]
 
 

@@ -6,7 +6,7 @@ by the reference, so that what was promised is what the device computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from edgemon.compiler.monitors import MonitorEstimator, Score
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
+from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
@@ -43,7 +44,7 @@ def fit_monitors(
     output: str,
     rows: dict[str, Recording],
     target: FalseAlarmTarget,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -66,9 +67,7 @@ def fit_monitors(
 def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:
     alarm = 0.0 if score.alarm_above is None else score.alarm_above
     uncertain = alarm if score.uncertain_above is None else score.uncertain_above
-    return Monitor(
-        estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale
-    )
+    return Monitor(estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale)
 
 
 def _calibrate(

@@ -44,7 +44,7 @@ class Forest:
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
-        return self.left == np.arange(self.left.size)
+        return np.equal(self.left, np.arange(self.left.size))
 
     @classmethod
     def from_sklearn(cls, trees: Sequence[Any], values: Sequence[Array]) -> Forest:

@@ -7,9 +7,9 @@ from typing import Any
 
 from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.emit import flat
+from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.tflite import TfliteModel
-from edgemon.compiler.errors import ModelError
 from edgemon.compiler.terminal import Terminal, percent
 
 MOST_RULES = 20  # shown of each monitor; the manifest has all
@@ -40,8 +40,7 @@ def describe_model(path: Path) -> dict[str, Any]:
             if i in inner and i >= 0
         ],
         "suggested_taps": {
-            rule: [t.name for t in tensors]
-            for rule, tensors in tap_rules.suggest(graph).items()
+            rule: [t.name for t in tensors] for rule, tensors in tap_rules.suggest(graph).items()
         },
     }
 
@@ -88,7 +87,10 @@ def _show_model(terminal: Terminal, content: dict[str, Any]) -> None:
     for side in ("inputs", "outputs"):
         terminal.table(
             (side[:-1], "shape", "dtype", "scale", "zero point"),
-            [(t["name"], _shape(t), t["dtype"], t["scale"], t["zero_point"]) for t in content[side]],
+            [
+                (t["name"], _shape(t), t["dtype"], t["scale"], t["zero_point"])
+                for t in content[side]
+            ],
         )
     terminal.table(
         ("tensor", "made by", "shape", "dtype", "scale", "zero point"),

@@ -79,6 +79,11 @@ class Monitor:
     display: str = "linear"  # or "odds": shown as r / (1 + r)
     display_scale: float = 1.0
 
+    def shown(self, raw: float | int) -> float:
+        """A raw score or threshold in the unit that people are shown."""
+        value = float(raw * self.display_scale)
+        return value / (1 + value) if self.display == "odds" else value
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -136,8 +141,10 @@ class Builder:
         """Type of a value by its id."""
         if index < len(self.taps):
             tap = self.taps[index]
-            return Value(REAL, tap.length) if self.real else Value(
-                tap.dtype, tap.length, TAP_BITS[tap.dtype]
+            return (
+                Value(REAL, tap.length)
+                if self.real
+                else Value(tap.dtype, tap.length, TAP_BITS[tap.dtype])
             )
         return self.nodes[index - len(self.taps)].value
 
@@ -151,7 +158,9 @@ class Builder:
         key = (op, inputs, tuple((t.dtype.str, t.tobytes()) for t in frozen))
         if key in self._known:
             return self._known[key]
-        context = Context(op, tuple(self.value(i) for i in inputs), frozen, self._argmax_over(inputs))
+        context = Context(
+            op, tuple(self.value(i) for i in inputs), frozen, self._argmax_over(inputs)
+        )
         value = OPS[op].infer(context)
         self._check_bits(op, value)
         self.nodes.append(Node(op, inputs, frozen, value))
@@ -336,7 +345,9 @@ def _trees(c: Context) -> Value:
 
 def _omit(c: Context) -> Value:
     c.require(c.x.dtype == "int32" or c.is_float(c.x), "needs int32 or float")
-    c.require(c.argmax_over == c.x.length, "the second input must be the argmax over as many classes")
+    c.require(
+        c.argmax_over == c.x.length, "the second input must be the argmax over as many classes"
+    )
     return c.x
 
 

@@ -100,9 +100,7 @@ def _finite(rows: Rows) -> Rows:
     return [x[keep] for x in rows]
 
 
-def _compare(
-    proof: Proof, program: Program, others: dict[str, Any], rows: Rows, what: str
-) -> None:
+def _compare(proof: Proof, program: Program, others: dict[str, Any], rows: Rows, what: str) -> None:
     step = max(1, BLOCK_ELEMENTS // _widest(program))
     for start in range(0, len(rows[0]), step):
         _compare_block(proof, program, others, [x[start : start + step] for x in rows], what)
@@ -138,7 +136,8 @@ def _compare_block(
 
 def differing_rows(a: Evaluation, b: Evaluation) -> npt.NDArray[np.bool_]:
     """(n,) where two evaluations differ in anything; floats are compared by their bits."""
-    differs = (a.verdict != b.verdict) | (a.reason != b.reason) | (a.predicted != b.predicted)
+    differs = np.not_equal(a.verdict, b.verdict) | np.not_equal(a.reason, b.reason)
+    differs |= a.predicted != b.predicted
     differs |= (a.verdicts != b.verdicts).any(axis=1)
     for x, y in zip(a.scores, b.scores, strict=True):
         if x.dtype != y.dtype:

@@ -27,9 +27,9 @@ OK, TAP_VALUE, SCORE = 0, -27, -28  # em_status of edgemon.h
 
 # float32 constants of FORMAT.md sections 7.2 and 7.3
 F32 = np.float32
-LOG2_E, LN2_HIGH, LN2_LOW, LN2 = (
-    np.array([0x3FB8AA3B, 0x3F318000, 0xB95E8083, 0x3F317218], np.uint32).view(F32)
-)
+LOG2_E, LN2_HIGH, LN2_LOW, LN2 = np.array(
+    [0x3FB8AA3B, 0x3F318000, 0xB95E8083, 0x3F317218], np.uint32
+).view(F32)
 EXP_LIMIT = F32(86.0)
 EXP_COEFFICIENTS = tuple(F32(1.0 / factorial(i)) for i in range(8))
 LOG_SMALLEST = F32(2.0**-126)
@@ -84,25 +84,29 @@ def _wide(x: Array) -> Array:
 
 
 def argmax(_: Node, x: Array) -> Array:
-    return x.argmax(axis=1, keepdims=True).astype(np.int32)
+    best: Array = x.argmax(axis=1, keepdims=True)
+    return best.astype(np.int32)
 
 
 def maximum(_: Node, x: Array) -> Array:
-    return _wide(x).max(axis=1, keepdims=True) + x.dtype.type(0)
+    largest: Array = _wide(x).max(axis=1, keepdims=True) + x.dtype.type(0)
+    return largest
 
 
 def sub(_: Node, x: Array, y: Array) -> Array:
-    return _wide(x) - _wide(y)
+    return np.subtract(_wide(x), _wide(y))
 
 
 def lut(node: Node, x: Array) -> Array:
     entries, base = node.tables
-    return entries[np.clip(x.astype(np.int64) - base[0], 0, entries.size - 1)]
+    found: Array = entries[np.clip(x.astype(np.int64) - base[0], 0, entries.size - 1)]
+    return found
 
 
 def total(_: Node, x: Array) -> Array:
     if x.dtype == np.int32:
-        return x.sum(axis=1, keepdims=True, dtype=np.int64)
+        whole: Array = x.sum(axis=1, keepdims=True, dtype=np.int64)
+        return whole
     return halving_sum(x)
 
 
@@ -117,7 +121,7 @@ def halving_sum(x: Array) -> Array:
 
 
 def to_f32(node: Node, x: Array) -> Array:
-    return x.astype(F32) * node.tables[0]
+    return np.multiply(x.astype(F32), node.tables[0])
 
 
 def exp(_: Node, x: Array) -> Array:
@@ -132,11 +136,12 @@ def exp_f32(x: Array) -> Array:
     p = np.full_like(x, EXP_COEFFICIENTS[-1])
     for c in EXP_COEFFICIENTS[-2::-1]:
         p = p * r + c
-    return p * np.ldexp(F32(1), k.astype(np.int32))
+    result: Array = p * np.ldexp(F32(1), k.astype(np.int32))
+    return result
 
 
 def xexp(_: Node, x: Array) -> Array:
-    return x * np.exp(x)
+    return np.multiply(x, np.exp(x))
 
 
 def log(_: Node, x: Array) -> Array:
@@ -152,19 +157,20 @@ def log_f32(x: Array) -> Array:
     p = np.full_like(x, LOG_COEFFICIENTS[-1])
     for d in LOG_COEFFICIENTS[-2::-1]:
         p = p * t + d
-    return s * p + k * LN2
+    result: Array = s * p + k * LN2
+    return result
 
 
 def add(_: Node, x: Array, y: Array) -> Array:
-    return x + y if x.dtype.kind == "f" else x.astype(np.int64) + y.astype(np.int64)
+    return np.add(x, y) if x.dtype.kind == "f" else np.add(x, y, dtype=np.int64)
 
 
 def mul(_: Node, x: Array, y: Array) -> Array:
-    return x * y
+    return np.multiply(x, y)
 
 
 def div(_: Node, x: Array, y: Array) -> Array:
-    return x / y
+    return np.divide(x, y)
 
 
 def boxes(node: Node, x: Array, y: Array) -> Array:
@@ -189,7 +195,7 @@ def boxes(node: Node, x: Array, y: Array) -> Array:
 
 def trees(node: Node, x: Array) -> Array:
     forest = Forest.unpack(node.tables, x.dtype.name)
-    summed = forest.value[forest.leaves(x)].sum(axis=1, keepdims=True)
+    summed: Array = forest.value[forest.leaves(x)].sum(axis=1, keepdims=True)
     return summed if x.dtype == REAL else summed.astype(np.int32)
 
 

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 Progress = Callable[[int, int], None]  # (done, total); total 0: unknown
 
 
+def unheard(_done: int, _total: int) -> None:
+    """Progress that nobody watches."""
+
+
 class Reporter:
     """Silent. Subclass to show notes, warnings and stages."""
 
@@ -18,6 +22,6 @@ class Reporter:
         """Something that works but is probably not what the user wants."""
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[Progress]:
+    def stage(self, _name: str) -> Iterator[Progress]:
         """A piece of long work; yields a callback for its progress."""
-        yield lambda done, total: None
+        yield unheard

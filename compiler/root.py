@@ -59,7 +59,7 @@ app = typer.Typer(
 
 @app.callback()
 def root(
-    show_version: Annotated[  # noqa: ARG001 - handled by its callback
+    show_version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,

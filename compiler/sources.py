@@ -11,6 +11,7 @@ import numpy as np
 
 from edgemon.compiler.data import Dataset, load
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Progress
 from edgemon.compiler.splits import refuse_overlap, split
 
 NAMES = ("fit", "threshold", "test")
@@ -45,33 +46,26 @@ def load_sources(
     seed: int,
     label_column: str | None = None,
     resize: tuple[int, int] | None = None,
-    progress: Any = None,
-    warn: Callable[[str], None] = lambda text: None,
+    progress: Progress | None = None,
+    warn: Callable[[str], None],
 ) -> dict[str, Dataset]:
     """The fit, threshold and test rows: labelled, and no row in two of them."""
     if sources.data is None:
         parts = {
-            name: load(
-                spec, scratch, label_column=label_column, resize=resize, progress=progress
-            )
+            name: load(spec, scratch, label_column=label_column, resize=resize, progress=progress)
             for name, spec in sources.described().items()
         }
         for name, data in parts.items():
             _require_labels(data, f"the {name} data")
         refuse_overlap(parts)
         return parts
-    whole = load(
-        sources.data, scratch, label_column=label_column, resize=resize, progress=progress
-    )
+    whole = load(sources.data, scratch, label_column=label_column, resize=resize, progress=progress)
     labels = _require_labels(whole, "--data")
     first = np.unique(np.array(whole.fingerprints()), return_index=True)[1]
     if len(first) < len(whole):
         warn(f"{len(whole) - len(first)} rows repeat an earlier row and are left out")
         whole, labels = whole.take(np.sort(first)), labels[np.sort(first)]
-    return {
-        name: whole.take(rows)
-        for name, rows in zip(NAMES, split(labels, seed), strict=True)
-    }
+    return {name: whole.take(rows) for name, rows in zip(NAMES, split(labels, seed), strict=True)}
 
 
 def _require_labels(data: Dataset, what: str) -> Any:

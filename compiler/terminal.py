@@ -15,13 +15,18 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.progress import TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from edgemon.compiler.reporter import Progress as Callback
-from edgemon.compiler.reporter import Reporter
-
+from edgemon.compiler.reporter import Reporter, unheard
 
 STDERR = 2
 
@@ -44,7 +49,7 @@ class Terminal(Reporter):
     @contextmanager
     def stage(self, name: str) -> Iterator[Callback]:
         if not self.err.is_terminal:
-            yield lambda done, total: None
+            yield unheard
             return
         columns = (
             SpinnerColumn(),

@@ -71,16 +71,17 @@ class Session:
             self._label_values = tuple(
                 int(v) for v in metadata.get("label_values", range(len(self._labels)))
             )
-            positions = {str(tap["name"]): int(tap["output"]) for tap in metadata["taps"]}
             self._rules = {str(m["name"]): str(m["rule"]) for m in metadata["monitors"]}
-            self._positions = [positions[tap.name] for tap in self._monitor.taps]
+            self._positions = [int(tap["output"]) for tap in metadata["taps"]]
             used = kernels or str(metadata["kernels"])
         except (KeyError, TypeError, ValueError, InputError):
             raise ArtifactError(
                 f"{folder}: the bundle's metadata is damaged; compile it again"
             ) from None
         self._classifier = Classifier(folder / MODEL, threads=threads, kernels=used)
-        if any(not 0 <= p < self._classifier.n_outputs for p in self._positions):
+        if len(self._positions) != len(self._monitor.taps) or any(
+            not 0 <= p < self._classifier.n_outputs for p in self._positions
+        ):
             raise ArtifactError(f"{folder}: the model lacks outputs; compile the bundle again")
         self._thresholds = tuple(
             self._monitor.display(i, m.alarm_above) for i, m in enumerate(self._monitor.monitors)

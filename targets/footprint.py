@@ -31,8 +31,8 @@ def measure(target: Target) -> Footprint:
     for tool in (target.cc, target.size):
         if shutil.which(tool) is None:
             raise TargetError(
-                f"target {target.name}: its tool {tool!r} is not installed, so flash and RAM cannot "
-                "be measured; install it, or leave flash_bytes and ram_bytes out of --budget"
+                f"target {target.name}: its tool {tool!r} is not installed, so flash and RAM "
+                "cannot be measured; install it, or leave flash_bytes and ram_bytes out of --budget"
             )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from edgemon.compiler.root import app
 from typer.testing import CliRunner, Result
 
+from edgemon.compiler.root import app
 from tests.conftest import DEMO
 
 MODEL, DATA = str(DEMO / "digits_int8.tflite"), str(DEMO / "digits.npz")
@@ -44,7 +44,8 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = (
         "import sys; from edgemon.compiler.root import app\n"
         "heavy = {'sklearn', 'scipy', 'onnx', 'onnxruntime', 'tensorflow', 'ai_edge_litert'}\n"
-        "print(sorted(heavy & set(sys.modules)), [c.name or c.callback.__name__ for c in app.registered_commands])"
+        "names = [c.name or c.callback.__name__ for c in app.registered_commands]\n"
+        "print(sorted(heavy & set(sys.modules)), names)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[] ['compile', 'inspect', 'verify', 'run', 'bench']"
@@ -52,7 +53,9 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 
 def test_compile_json_has_what_pipelines_read(tmp_path: Path) -> None:
     out = tmp_path / "bundle"
-    found = document("compile", MODEL, "--data", DATA, "--monitor", "softmax,entropy", "--out", out, "--c-header")
+    found = document(
+        "compile", MODEL, "--data", DATA, "--monitor", "softmax,entropy", "--out", out, "--c-header"
+    )
     assert 0.85 < found["accuracy"] < 0.95
     assert found["rows"].keys() == {"fit", "threshold", "test"}
     assert sum(found["rows"].values()) == 1395
@@ -61,7 +64,8 @@ def test_compile_json_has_what_pipelines_read(tmp_path: Path) -> None:
     assert found["proof"]["mismatches"] == 0
     assert found["proof"]["output_mismatches"] == 0
     assert {p.name for p in out.iterdir()} == {
-        "monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json", "splits.npz", "monitor.h",
+        "monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json", "splits.npz",
+        "monitor.h",
     }  # fmt: skip
     with np.load(out / "splits.npz") as splits:
         rows = np.concatenate([splits[name] for name in ("fit", "threshold", "test")])
@@ -76,7 +80,9 @@ def test_compile_is_repeatable(tmp_path: Path) -> None:
 
 
 def test_compile_says_accuracy_first(tmp_path: Path) -> None:
-    result = edgemon("compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--monitor", "softmax")
+    result = edgemon(
+        "compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--monitor", "softmax"
+    )
     assert result.stdout.startswith("accuracy 91.11%")
 
 
@@ -132,9 +138,13 @@ def test_verify_refuses_another_model(digits_bundle: Path, tmp_path: Path) -> No
     assert "not the file that compile wrote" in refused("verify", other)
 
 
-@pytest.mark.parametrize("file", ["monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json"])
+@pytest.mark.parametrize(
+    "file", ["monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json"]
+)
 @pytest.mark.parametrize("damage", ["missing", "truncated", "flipped"])
-def test_a_damaged_bundle_is_refused(digits_bundle: Path, tmp_path: Path, file: str, damage: str) -> None:
+def test_a_damaged_bundle_is_refused(
+    digits_bundle: Path, tmp_path: Path, file: str, damage: str
+) -> None:
     other = copy(digits_bundle, tmp_path / "other")
     content = bytearray((other / file).read_bytes())
     if damage == "missing":
@@ -190,7 +200,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no data at all": ((MODEL,), "give either --data, or all of --fit, --calibrate and --test"),
     "half of the files": ((MODEL, "--fit", DATA), "give either --data, or all of"),
     "overlapping files": (
-        (MODEL, "--fit", DATA + "[0:600]", "--calibrate", DATA + "[500:900]", "--test", DATA + "[900:]"),
+        (
+            MODEL,
+            "--fit",
+            DATA + "[0:600]",
+            "--calibrate",
+            DATA + "[500:900]",
+            "--test",
+            DATA + "[900:]",
+        ),
         "equal rows are in two of them (100 in fit and threshold)",
     ),
     "range beyond the end": ((MODEL, "--data", DATA + "[5000:6000]"), "5000"),
@@ -199,10 +217,16 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "wrong scale": ((MODEL, "--data", DATA, "--preprocess", "scale=1/255"), "with no --preprocess"),
     "wrong order": ((MODEL, "--data", DATA, "--label-order", "alphabetical"), "alphabetical"),
     "unknown preprocessing": ((MODEL, "--data", DATA, "--preprocess", "scael=2"), "scael"),
-    "accuracy below": ((MODEL, "--data", DATA, "--expect-accuracy", "0.99"), "below the 99.00% expected"),
+    "accuracy below": (
+        (MODEL, "--data", DATA, "--expect-accuracy", "0.99"),
+        "below the 99.00% expected",
+    ),
     "unknown monitor": ((MODEL, "--data", DATA, "--monitor", "sofmax"), "unknown monitor 'sofmax'"),
     "unknown tap": ((MODEL, "--data", DATA, "--taps", "box=layer9"), "layer9"),
-    "tap of no monitor": ((MODEL, "--data", DATA, "--taps", "bx=gap"), "'bx' is not among the monitors"),
+    "tap of no monitor": (
+        (MODEL, "--data", DATA, "--taps", "bx=gap"),
+        "'bx' is not among the monitors",
+    ),
     "unknown target": ((MODEL, "--data", DATA, "--target", "toaster"), "there are host-x86_64"),
     "too few rows": ((MODEL, "--data", DATA + "[0:200]"), "correct threshold rows"),
     "rate out of range": ((MODEL, "--data", DATA, "--false-alarm", "5"), "between 0 and 1"),
@@ -233,7 +257,9 @@ def test_an_existing_folder_is_kept(digits_bundle: Path, tmp_path: Path) -> None
     bundle = copy(digits_bundle, tmp_path / "bundle")
     before = (bundle / "monitor.emon").read_bytes()
     assert "with --force" in refused(*common, bundle)
-    assert "no class" in refused("compile", MODEL, "--data", DEMO / "novelty.npz", "--out", bundle, "--force")
+    assert "no class" in refused(
+        "compile", MODEL, "--data", DEMO / "novelty.npz", "--out", bundle, "--force"
+    )
     assert (bundle / "monitor.emon").read_bytes() == before
     document(*common, bundle, "--force")
     assert (bundle / "monitor.emon").read_bytes() != before

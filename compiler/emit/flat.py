@@ -29,6 +29,7 @@ NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
 DISPLAYS = ("linear", "odds")
+LONGEST_NAME = 255
 PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
 SELF_TEST, META = 0x80000001, 0x80000002
 SECTION_NAMES = {
@@ -176,11 +177,15 @@ def monitor_bytes(program: Program) -> dict[str, int]:
 class _Strings:
     def __init__(self) -> None:
         self._bytes = b""
+        self._names: set[bytes] = set()
 
     def add(self, text: str) -> int:
         """Offset of a name; characters that the format does not permit are escaped."""
         plain = text.encode("ascii", "backslashreplace")
-        plain = bytes(b if 0x20 <= b <= 0x7E else ord("?") for b in plain)[:255]
+        plain = bytes(b if 0x20 <= b <= 0x7E else ord("?") for b in plain)[:LONGEST_NAME]
+        if plain in self._names:  # names that only differ in what was cut off
+            plain = plain[: LONGEST_NAME - 8] + b"~%d" % len(self._bytes)
+        self._names.add(plain)
         self._bytes += plain + b"\0"
         return len(self._bytes) - len(plain) - 1
 
@@ -224,9 +229,7 @@ def _tables(program: Program, start: int) -> tuple[bytes, bytes]:
     records, data = b"", b""
     for table in (t for node in program.nodes for t in node.tables):
         data = _padded(data)
-        records += TABLE_RECORD.pack(
-            DTYPES[table.dtype.name], 0, start + len(data), table.size, 0
-        )
+        records += TABLE_RECORD.pack(DTYPES[table.dtype.name], 0, start + len(data), table.size, 0)
         data += table.tobytes()
     return records, data
 

@@ -48,7 +48,8 @@ EXPONENTS = np.arange(-126, 128)
 
 def emit(program: Program, metadata: Mapping[str, Any]) -> bytes:
     """The serialised model."""
-    return _Emitter(program).model(metadata).SerializeToString(deterministic=True)
+    content: bytes = _Emitter(program).model(metadata).SerializeToString(deterministic=True)
+    return content
 
 
 class _Emitter:
@@ -162,7 +163,9 @@ class _Emitter:
             reason = self.op("Where", faulty, self.constant(TAP_VALUE, np.int32), reason)
             predicted = self.op("Where", faulty, self.constant(-1, np.int32), predicted)
         return [
-            self._output("verdict", self._flat(worst), "int32", "0 trust 1 uncertain 2 alarm 3 fault"),
+            self._output(
+                "verdict", self._flat(worst), "int32", "0 trust 1 uncertain 2 alarm 3 fault"
+            ),
             self._output("predicted", self._flat(predicted), "int32", "the classifier's class"),
             self._output("reason", self._flat(reason), "int32", "0, or the status of a fault"),
             self._output("verdicts", together, "int32", "of each monitor", len(verdicts)),
@@ -258,7 +261,7 @@ def _exp(e: _Emitter, _: Node, x: str) -> str:
     return e.op("Mul", e.horner(r, EXP_COEFFICIENTS), e.op("Gather", powers, power))
 
 
-def _log(e: _Emitter, node: Node, x: str) -> str:
+def _log(e: _Emitter, _: Node, x: str) -> str:
     x = e.op("Max", x, e.constant(LOG_SMALLEST))
     # The exponent is the number of powers of two, above the smallest, that x reaches.
     powers = np.ldexp(F32(1), EXPONENTS).astype(F32)
@@ -302,7 +305,7 @@ def _boxes(e: _Emitter, node: Node, x: str, y: str) -> str:
     outside = e.op("Max", e.op("Sub", lo, z), e.op("Sub", z, hi))
     weighted = e.op("Mul", outside, e.constant(weight.astype(dtype)))
     far = e.reduce("ReduceMax", weighted, 2, keep=False)
-    owner = np.repeat(np.arange(first.size - 1), np.diff(first.astype(np.int64)))
+    owner = np.repeat(np.arange(first.size - 1), np.diff(first).astype(np.int64))
     mine = e.op("Equal", e.constant(owner[None].astype(np.int32)), y)
     nearest = e.reduce("ReduceMin", e.op("Where", mine, far, e.constant(worst, dtype)), 1)
     capped = e.op("Min", nearest, e.constant(worst, dtype))

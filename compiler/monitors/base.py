@@ -33,7 +33,7 @@ class Score:
     display_scale: float = 1.0
 
 
-class MonitorEstimator(BaseEstimator, ABC):
+class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn is untyped
     """Base of all monitors. ``taps`` are names of tensors in the recording."""
 
     kind: ClassVar[str]
@@ -64,5 +64,6 @@ class MonitorEstimator(BaseEstimator, ABC):
         if not self.taps or (self.most_taps is not None and len(self.taps) > self.most_taps):
             wanted = "at least one tap" if self.most_taps is None else f"{self.most_taps} tap"
             raise CompileError(
-                f"monitor {self.kind!r} needs {wanted}, but got {len(self.taps)}: choose with --taps"
+                f"monitor {self.kind!r} needs {wanted}, but got {len(self.taps)}; "
+                "choose with --taps"
             )

@@ -96,10 +96,7 @@ class BoxMonitor(MonitorEstimator):
         return Score(score, alarm_above=0.0)
 
     def reason(self) -> str:
-        return (
-            "activation outside every box of the predicted class "
-            "by {score} of a neuron's range"
-        )
+        return "activation outside every box of the predicted class by {score} of a neuron's range"
 
     def details(self) -> dict[str, Any]:
         return {

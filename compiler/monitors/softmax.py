@@ -37,7 +37,9 @@ class SoftmaxMonitor(MonitorEstimator):
         """Nothing to learn but the number of classes; the threshold is calibrated later."""
         self.check_taps()
         if self.score not in SCORES:
-            raise CompileError(f"softmax: score={self.score!r} is unknown; use {' or '.join(SCORES)}")
+            raise CompileError(
+                f"softmax: score={self.score!r} is unknown; use {' or '.join(SCORES)}"
+            )
         (name,) = self.taps
         self.n_classes_ = next(t.length for t in recording.taps if t.name == name)
         return self

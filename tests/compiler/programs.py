@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from sklearn.tree import DecisionTreeClassifier
 
 CLASSES, WIDTH, ROWS = 7, 19, 200
 DTYPES = ("int8", "uint8", "int16", "float32")
@@ -22,7 +22,11 @@ def scale_of(value: float) -> float:
 def taps_of(dtype: str, rng: np.random.Generator) -> list[Tap]:
     """Logits, features and output of a classifier with taps of one type."""
     if dtype == "float32":
-        return [Tap("logits", dtype, CLASSES), Tap("features", dtype, WIDTH), Tap("output", dtype, CLASSES)]
+        return [
+            Tap("logits", dtype, CLASSES),
+            Tap("features", dtype, WIDTH),
+            Tap("output", dtype, CLASSES),
+        ]
     info = np.iinfo(dtype)
     unit = 20.0 / (int(info.max) - int(info.min))
 
@@ -67,9 +71,16 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             lower.append(part.min(axis=0))
             upper.append(part.max(axis=0))
         first.append(len(lower))
-    tables = [np.array(lower).ravel(), np.array(upper).ravel(), 1 / np.ptp(real[1], axis=0), np.array(first)]
+    tables = [
+        np.array(lower).ravel(),
+        np.array(upper).ravel(),
+        1 / np.ptp(real[1], axis=0),
+        np.array(first),
+    ]
     boxes = b.node("boxes", b.tap("features"), predicted, tables=tables)
-    trees = [b.node("trees", b.tap(taps[i].name), tables=forest(real[i], rng, 1 + 3 * i)) for i in (0, 1)]
+    trees = [
+        b.node("trees", b.tap(taps[i].name), tables=forest(real[i], rng, 1 + 3 * i)) for i in (0, 1)
+    ]
     votes = b.node("add", *trees)
     product = b.node("sum", b.node("mul", d, d))
     return b.program(
@@ -88,7 +99,9 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
 def forest(x: Any, rng: np.random.Generator, count: int) -> Any:
     """Tables of a forest of ``count`` trees of random depth that separates random labels."""
     trees = [
-        DecisionTreeClassifier(max_depth=int(depth), random_state=i).fit(x, rng.random(len(x)) < 0.4).tree_
+        DecisionTreeClassifier(max_depth=int(depth), random_state=i)
+        .fit(x, rng.random(len(x)) < 0.4)
+        .tree_
         for i, depth in enumerate(rng.integers(1, 8, count))
     ]
     values = [np.rint(1000 * (t.value[:, 0, 1] - 0.5)) for t in trees]

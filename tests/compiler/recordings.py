@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.row_file import RowFile
@@ -15,7 +16,10 @@ CLASSES, WIDTH = 4, 12
 def taps_for(dtype: str) -> tuple[Tap, ...]:
     """Output, logits and features of a classifier."""
     if dtype == "float32":
-        return tuple(Tap(n, dtype, k) for n, k in (("output", CLASSES), ("logits", CLASSES), ("features", WIDTH)))
+        return tuple(
+            Tap(n, dtype, k)
+            for n, k in (("output", CLASSES), ("logits", CLASSES), ("features", WIDTH))
+        )
     scale = float(np.float32(0.11))
     return (
         Tap("output", dtype, CLASSES, 1 / 256, -128),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Tap, width
 
@@ -60,7 +61,10 @@ def test_only_keeps_what_a_monitor_uses(builder: Builder) -> None:
     predicted = builder.node("argmax", 0)
     program = builder.program(
         predicted,
-        [Monitor("a", builder.node("max", 0), 0, 0), Monitor("b", builder.node("max", 1), 0.0, 0.0)],
+        [
+            Monitor("a", builder.node("max", 0), 0, 0),
+            Monitor("b", builder.node("max", 1), 0.0, 0.0),
+        ],
     )
     assert [t.name for t in program.only("a").taps] == ["logits"]
     assert len(program.only("a").nodes) == 2
@@ -72,6 +76,8 @@ def test_tap_names_are_unique() -> None:
         Builder([Tap("x", "int8", 1), Tap("x", "int8", 2)])
 
 
-@pytest.mark.parametrize(("n", "bits"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (2**30, 30)])
+@pytest.mark.parametrize(
+    ("n", "bits"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (2**30, 30)]
+)
 def test_width(n: int, bits: int) -> None:
     assert width(n) == bits

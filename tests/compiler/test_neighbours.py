@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from edgemon.compiler import reference
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.neighbours import beside, neighbours
 from edgemon.compiler.passes.quantise import quantise
-
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
 

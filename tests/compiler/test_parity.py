@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
@@ -14,7 +15,6 @@ from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.prove import differing_rows, prove
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.onnx import OnnxMonitor
-
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
 SHA = "ab" * 32
@@ -44,9 +44,7 @@ def test_reference_c_and_onnx_agree_on_rows_and_neighbours(dtype: str, seed: int
 
 
 def test_every_op_is_proven() -> None:
-    used = {
-        node.op for dtype in DTYPES for node in compiled(dtype, 0)[1].nodes
-    }
+    used = {node.op for dtype in DTYPES for node in compiled(dtype, 0)[1].nodes}
     assert used == {name for name, op in OPS.items() if op.id}
 
 
@@ -66,7 +64,9 @@ def test_quantised_verdicts_are_the_real_ones(dtype: str) -> None:
         boxed = np.isfinite(expected)  # a class without a box is infinitely far away
         np.testing.assert_allclose(shown[boxed], expected[boxed], rtol=tolerance, atol=tolerance)
         if written.name in ("trees", "votes", "boxes"):
-            assert ((expected > written.alarm_above) == (found.scores[i] > device.alarm_above)).all()
+            assert (
+                (expected > written.alarm_above) == (found.scores[i] > device.alarm_above)
+            ).all()
 
 
 def test_a_difference_is_found() -> None:

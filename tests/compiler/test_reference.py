@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from edgemon.compiler import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
+from edgemon.compiler import reference
 
 
 def test_exp_is_accurate_over_its_whole_range() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
 

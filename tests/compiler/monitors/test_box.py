@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from edgemon.compiler import reference
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.box import BoxMonitor
 from edgemon.compiler.passes.quantise import quantise
-
 from tests.compiler.recordings import make_recording
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from sklearn.base import clone
+
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
@@ -15,12 +15,14 @@ from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
-from sklearn.base import clone
-
-TAPS = {"softmax": ("logits",), "entropy": ("logits",), "box": ("features",), "prophecy": ("features", "logits", "output")}
-
 from tests.compiler.recordings import make_recording
 
+TAPS = {
+    "softmax": ("logits",),
+    "entropy": ("logits",),
+    "box": ("features",),
+    "prophecy": ("features", "logits", "output"),
+}
 Splits = dict[str, Recording]
 
 

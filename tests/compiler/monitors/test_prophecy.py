@@ -8,18 +8,22 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from edgemon.compiler import reference
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.passes.quantise import quantise
-
 from tests.compiler.recordings import make_recording
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
-@pytest.mark.parametrize("taps", [("features",), ("features", "logits"), ("features", "logits", "output")])
-def test_verdicts_are_scikit_learns_majority(tmp_path: Path, dtype: str, taps: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "taps", [("features",), ("features", "logits"), ("features", "logits", "output")]
+)
+def test_verdicts_are_scikit_learns_majority(
+    tmp_path: Path, dtype: str, taps: tuple[str, ...]
+) -> None:
     fit = make_recording(tmp_path / "fit", dtype, 1500, 0)
     test = make_recording(tmp_path / "test", dtype, 1500, 1)
     monitor = ProphecyMonitor(taps).fit(fit)
@@ -28,11 +32,11 @@ def test_verdicts_are_scikit_learns_majority(tmp_path: Path, dtype: str, taps: t
     s = monitor.lower(b, predicted)
     assert s.alarm_above is not None
     assert s.uncertain_above is not None
-    program = quantise(
-        b.program(predicted, [Monitor("p", s.id, s.alarm_above, s.uncertain_above)])
-    )
+    program = quantise(b.program(predicted, [Monitor("p", s.id, s.alarm_above, s.uncertain_above)]))
     found = reference.evaluate(program, [test.codes(t.name) for t in program.taps])
-    votes = np.array([tree.predict(test.values(name)) for tree, name in zip(monitor.trees_, taps, strict=True)])
+    votes = np.array(
+        [tree.predict(test.values(name)) for tree, name in zip(monitor.trees_, taps, strict=True)]
+    )
     wrong = votes.sum(axis=0)
     expected = np.where(2 * wrong > len(taps), 2, np.where(2 * wrong == len(taps), 1, 0))
     np.testing.assert_array_equal(found.verdict, expected)

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
@@ -21,8 +24,6 @@ from edgemon.compiler.passes.quantise import (
 )
 from edgemon.runtime.monitor import Monitor as CMonitor
 from edgemon.runtime.onnx import OnnxMonitor
-from hypothesis import given
-from hypothesis import strategies as st
 
 scales = st.floats(2.0**-20, 1024.0, width=32)
 
@@ -77,7 +78,9 @@ def test_thresholds_on_the_grid_and_at_saturated_ends(zero: int, scale: float) -
     tap = Tap("x", "int8", 1, scale, zero)
     for code in (-400, -129, -128, -127, -1, 0, 1, 126, 127, 128, 400):
         threshold = scale * (code - zero)
-        expected = [int(Fraction(scale) * (q - zero) > Fraction(threshold)) for q in range(-128, 128)]
+        expected = [
+            int(Fraction(scale) * (q - zero) > Fraction(threshold)) for q in range(-128, 128)
+        ]
         assert everywhere(stump(threshold, tap), x) == [expected] * 3
 
 

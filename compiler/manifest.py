@@ -1,0 +1,103 @@
+"""What is written beside a monitor: for the device (metadata) and for people (the manifest)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.emit import flat
+from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.models.tflite import TappedModel, TfliteModel
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.recording import Recording
+from edgemon.runtime.preprocess import Preprocess
+from edgemon.targets import Target
+
+
+def metadata(
+    model: TfliteModel,
+    tapped: TappedModel,
+    preprocess: Preprocess,
+    target: Target,
+    labels: Sequence[int],
+    class_names: Sequence[str] | None,
+    estimators: Sequence[MonitorEstimator],
+) -> dict[str, Any]:
+    """What a session needs on the device. ``labels[c]`` is the data label of model class c;
+    ``class_names[label]`` its name, if labels came as words."""
+    names = class_names or ()
+    return {
+        "edgemon": version("edgemon"),
+        "model": {
+            "file": model.path.name,
+            "sha256": model.sha256,
+            "tapped_sha256": tapped.sha256,
+            "outputs": len(model.graph.outputs),
+        },
+        "input": model.input.to_json(),
+        "preprocess": preprocess.to_json(),
+        "labels": [names[v] if v < len(names) else str(v) for v in labels],
+        "label_values": list(labels),
+        "kernels": target.kernels,
+        "target": target.name,
+        "taps": [
+            {"name": tap.name, "output": position}
+            for tap, position in zip(tapped.taps, tapped.positions, strict=True)
+        ],
+        "monitors": [{"name": e.kind, "kind": e.kind, "rule": e.reason()} for e in estimators],
+        "score_direction": "higher is more suspicious",
+        "tie_rule": "alarm iff score > threshold",
+        "rounding_rule": "IEEE 754 to nearest even, no contraction",
+    }
+
+
+def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
+    """What is known about each monitor: thresholds, bytes, quality, what it learned."""
+    sizes = flat.monitor_bytes(fitted.program)
+    return [
+        {
+            "name": m.name,
+            "kind": e.kind,
+            "what": e.what,
+            "taps": list(e.taps),
+            "threshold": m.shown(m.alarm_above),
+            "uncertain_above": m.shown(m.uncertain_above),
+            "threshold_raw": m.alarm_above,
+            "threshold_from": "held-out" if calibrated else "method",
+            "bytes": sizes[m.name],
+            **quality.to_json(),
+            "details": e.details(),
+        }
+        for m, e, calibrated, quality in zip(
+            fitted.program.monitors,
+            fitted.estimators,
+            fitted.calibrated,
+            fitted.quality,
+            strict=True,
+        )
+    ]
+
+
+def source_json(spec: str) -> dict[str, Any]:
+    """A data specification, and the hashes of the files it names."""
+    files = [Path(p.partition("[")[0]) for p in spec.split(",")]
+    hashes = {f.name: _sha256(f) for f in files if f.is_file()}
+    return {"spec": Path(spec).name, "sha256": hashes}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def accuracies(rows: dict[str, Recording], *, together: bool) -> dict[str, Any]:
+    """Accuracy over all rows of one data set; with separate files over the held-out ones, since
+    fit rows are often the model's own training rows."""
+    counted = [r for name, r in rows.items() if together or name != "fit"]
+    return {
+        "accuracy": sum(int(r.correct.sum()) for r in counted) / sum(len(r) for r in counted),
+        "by_split": {name: float(r.correct.mean()) for name, r in rows.items()},
+    }
