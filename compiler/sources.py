@@ -12,7 +12,7 @@ import numpy as np
 from edgemon.compiler.data import Dataset, load
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
-from edgemon.compiler.splits import refuse_overlap, split
+from edgemon.compiler.splits import align_classes, refuse_overlap, split
 
 NAMES = ("fit", "threshold", "test")
 
@@ -58,7 +58,7 @@ def load_sources(
         for name, data in parts.items():
             _require_labels(data, f"the {name} data")
         refuse_overlap(parts)
-        return parts
+        return align_classes(parts)
     whole = load(sources.data, scratch, label_column=label_column, resize=resize, progress=progress)
     labels = _require_labels(whole, "--data")
     first = np.unique(np.array(whole.fingerprints()), return_index=True)[1]
