@@ -24,7 +24,7 @@ JOBS ?= 2
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
 	$(DEMO)/bin/edgemon compile bench/demo/digits_int8.tflite --data bench/demo/digits.npz \
-	  --expect-accuracy 0.85 --out $(OUT)/digits --force
+	  --expect-accuracy 0.85 --target host-x86_64-builtin --out $(OUT)/digits --force
 	$(DEMO)/bin/edgemon run $(OUT)/digits --data 'bench/demo/novelty.npz[0:5]'
 	$(DEMO)/bin/edgemon bench $(OUT)/digits --data bench/demo/digits.npz
 

@@ -6,6 +6,7 @@ The interpreter is ``ai_edge_litert`` where it is installed, else ``tflite_runti
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -26,6 +27,11 @@ KERNELS = {
     "reference": "BUILTIN_REF",
 }
 
+NO_XNNPACK = (
+    "the bundle was calibrated on XNNPACK kernels, which tflite-runtime 2.14 lacks for int8 models: "
+    "a few verdicts may differ; use ai-edge-litert, or compile with --target host-x86_64-builtin"
+)
+
 
 class Classifier:
     """One TFLite model, allocated for one image at a time.
@@ -40,6 +46,8 @@ class Classifier:
         if not model.is_file():
             raise BackendError(f"{model}: no such file")
         create, resolvers = _backend()
+        if kernels == "xnnpack" and create.__module__.startswith("tflite_runtime"):
+            warnings.warn(NO_XNNPACK, RuntimeWarning, stacklevel=2)
         try:
             self._interpreter = create(
                 model_path=str(model),

@@ -1,0 +1,78 @@
+"""Real models and data: the whole way, as a user goes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.sources import Sources
+from edgemon.compiler.verification import verify_bundle
+from edgemon.runtime.preprocess import Preprocess
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str
+    data: str
+    accuracy: float
+    preprocess: str = ""
+    label_order: str = "numeric"
+
+
+CASES = {
+    "resnet8": Case("mlperf_tiny_resnet8_int8", "cifar10_test", 0.8697),
+    "gtsrb": Case(
+        "gtsrb_nihal1521_traffic_sign_model",
+        "gtsrb_test",
+        0.9473,
+        "scale=1/255,resize=30x30",
+        "string",
+    ),
+    "mnist_edgeairtt": Case("mnist_edgeairtt", "mnist_test", 0.9651, "scale=1/255"),
+    "resnet_large": Case("mlperf_tiny_resnet_large_int8", "cifar10_test", 0.9131),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compile_and_verify(name: str, shared: Path, tmp_path: Path) -> None:
+    case = CASES[name]
+    images = shared / "data" / "images"
+    data = str(images / f"{case.data}.npz")
+    options = Options(preprocess=Preprocess.parse(case.preprocess), label_order=case.label_order)
+    manifest = compile_bundle(
+        images / "models" / f"{case.model}.tflite", Sources(data=data), tmp_path / "b", options
+    )
+    assert manifest["accuracy"] == pytest.approx(case.accuracy, abs=5e-5)
+    assert [m["name"] for m in manifest["monitors"]] == ["softmax", "box", "prophecy"]
+    assert manifest["proof"]["mismatches"] == 0
+    assert manifest["proof"]["output_rows"] == 1000
+    assert manifest["proof"]["output_mismatches"] == 0
+    proof = verify_bundle(tmp_path / "b", data + "[0:5000]")
+    assert (proof.rows, proof.mismatches) == (5000, 0)
+    assert proof.neighbours > 10_000
+
+
+def test_memory_does_not_grow_with_the_rows(shared: Path, tmp_path: Path) -> None:
+    """Half of the rows take at most a tenth less memory: rows are streamed."""
+    import json
+    import subprocess
+    import sys
+
+    images = shared / "data" / "images"
+    test = images / "cifar10_test.npz"
+    peaks = {}
+    for rows in (10_000, 20_000):
+        command = [
+            sys.executable, "-c", "from edgemon.compiler.main import main; main()", "compile",
+            str(images / "models" / "mlperf_tiny_resnet8_int8.tflite"),
+            "--fit", f"{images / 'cifar10_train20k.npz'}[0:{rows}]",
+            "--calibrate", f"{test}[0:5000]", "--test", f"{test}[5000:]",
+            "--out", str(tmp_path / str(rows)), "--json",
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks[rows] = json.loads(done.stdout)["peak_memory_bytes"]
+    assert peaks[20_000]["compile"] < 1.2e9
+    for kind in ("compile", "largest_worker"):
+        assert peaks[10_000][kind] > 0.9 * peaks[20_000][kind]
