@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from edgemon.compiler.pipeline import Options, compile_bundle
 from edgemon.compiler.sources import Sources
 from edgemon.compiler.verification import verify_bundle

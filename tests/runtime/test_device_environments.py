@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from edgemon.compiler.pipeline import Options, compile_bundle
 from edgemon.compiler.sources import Sources
 from edgemon.runtime import Session
-
 from tests.conftest import DEMO
 
 VARIABLE = "EDGEMON_DEVICE_PYTHONS"
