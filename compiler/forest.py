@@ -153,7 +153,7 @@ class Forest:
         for t, (root, depth) in enumerate(zip(self.roots, self.depths, strict=True)):
             node = np.full(len(x), root, np.int64)
             for _ in range(depth):
-                right = ~(x[rows, self.feature[node]] <= self.threshold[node])
+                right = x[rows, self.feature[node]] > self.threshold[node]
                 node = self.left[node] + (right & ~self.is_leaf[node])
             reached[:, t] = node
         return reached

@@ -10,13 +10,12 @@ There are two levels, with the same classes:
 * a *device* program, as ``passes.quantise`` makes it: integer wherever the taps are integer,
   float32 elsewhere; this is what is emitted, proven and run.
 
-Types and shapes are checked while a program is built. The meaning of each op is in
-``reference.py``; the bytes, ids and the rule for ``bits`` are in ``runtime/FORMAT.md`` section 7.
+Types and shapes are checked while a program is built (``ops.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,14 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest
+from edgemon.compiler.ops import MAX_BITS, MAX_LENGTH, OPS, REAL, TAP_BITS, Context, Value
 
 Array = npt.NDArray[Any]
-
-REAL = "float64"
-TAP_BITS = {"int8": 7, "uint8": 8, "int16": 15, "float32": 0}
-MAX_BITS = {"int32": 30, "int64": 62}
-NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(np.float32).max), REAL: np.inf}
 
 
 @dataclass(frozen=True)
@@ -49,15 +43,6 @@ class Tap:
         if self.dtype == "float32":
             return codes.astype(np.float64)
         return self.scale * (codes.astype(np.float64) - self.zero_point)
-
-
-@dataclass(frozen=True)
-class Value:
-    """Type of a value: dtype, number of elements, and for integers ``abs(x) <= 2**bits``."""
-
-    dtype: str
-    length: int
-    bits: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +75,7 @@ class Program:
     taps: tuple[Tap, ...]
     nodes: tuple[Node, ...]
     monitors: tuple[Monitor, ...]
-    predicted: int  # value id of an argmax
+    predicted: int  # value id of a class node: argmax or exceeds
 
     def value(self, index: int) -> Value:
         """Type of a value by its id."""
@@ -119,11 +104,6 @@ class Program:
         return builder.program(
             renamed[self.predicted], [replace(monitor, score=renamed[monitor.score])]
         )
-
-
-def width(n: int) -> int:
-    """Smallest w with n <= 2**w."""
-    return (n - 1).bit_length() if n > 1 else 0
 
 
 class Builder:
@@ -159,9 +139,11 @@ class Builder:
         if key in self._known:
             return self._known[key]
         context = Context(
-            op, tuple(self.value(i) for i in inputs), frozen, self._argmax_over(inputs)
+            op, tuple(self.value(i) for i in inputs), frozen, self._classes_of(inputs)
         )
         value = OPS[op].infer(context)
+        if not 1 <= value.length <= MAX_LENGTH:
+            raise CompileError(f"{op}: a result of {value.length} elements; 1 to 2^20 are possible")
         self._check_bits(op, value)
         self.nodes.append(Node(op, inputs, frozen, value))
         self._known[key] = len(self.taps) + len(self.nodes) - 1
@@ -173,8 +155,8 @@ class Builder:
 
     def program(self, predicted: int, monitors: Sequence[Monitor]) -> Program:
         """The finished program; checks monitors and the predicted class."""
-        if predicted < len(self.taps) or self.nodes[predicted - len(self.taps)].op != "argmax":
-            raise CompileError("the predicted class must come from an argmax node")
+        if not self._classes_of((predicted,)):
+            raise CompileError("the predicted class must come from an argmax or exceeds node")
         for m in monitors:
             value = self.value(m.score)
             if m.score < len(self.taps) or value.length != 1:
@@ -183,11 +165,13 @@ class Builder:
                 raise CompileError(f"monitor {m.name!r}: uncertain_above exceeds alarm_above")
         return Program(self.taps, tuple(self.nodes), tuple(monitors), predicted)
 
-    def _argmax_over(self, inputs: tuple[int, ...]) -> int:
-        """Number of classes if the last input is an argmax node, else 0."""
+    def _classes_of(self, inputs: tuple[int, ...]) -> int:
+        """Number of classes if the last input is a class node, else 0."""
         if not inputs or inputs[-1] < len(self.taps):
             return 0
         node = self.nodes[inputs[-1] - len(self.taps)]
+        if node.op == "exceeds":
+            return 2
         return self.value(node.inputs[0]).length if node.op == "argmax" else 0
 
     @staticmethod
@@ -202,173 +186,3 @@ def _frozen(table: Array) -> Array:
     table = np.ascontiguousarray(table)
     table.setflags(write=False)
     return table
-
-
-# --- the ops' type rules (meaning: reference.py) ------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a type rule may look at."""
-
-    op: str
-    inputs: tuple[Value, ...]
-    tables: tuple[Array, ...]
-    argmax_over: int
-
-    @property
-    def x(self) -> Value:
-        return self.inputs[0]
-
-    @property
-    def y(self) -> Value:
-        return self.inputs[1]
-
-    def require(self, condition: bool, what: str) -> None:
-        if not condition:
-            types = ", ".join(f"{v.dtype}[{v.length}]" for v in self.inputs)
-            raise CompileError(f"{self.op}({types}): {what}")
-
-    def is_int(self, *values: Value) -> bool:
-        return all(v.dtype in ("int8", "uint8", "int16", "int32") for v in values)
-
-    def is_float(self, *values: Value) -> bool:
-        return len({v.dtype for v in values}) == 1 and values[0].dtype in ("float32", REAL)
-
-
-@dataclass(frozen=True)
-class Op:
-    """Number in the flat format (0: in real programs only), and the rule that types a result."""
-
-    id: int
-    infer: Callable[[Context], Value]
-
-
-def _argmax(c: Context) -> Value:
-    c.require(c.is_int(c.x) or c.is_float(c.x), "needs a vector of numbers")
-    return Value("int32", 1, width(c.x.length))
-
-
-def _max(c: Context) -> Value:
-    if c.is_float(c.x):
-        return Value(c.x.dtype, 1)
-    c.require(c.is_int(c.x), "needs a vector of numbers")
-    return Value("int32", 1, c.x.bits)
-
-
-def _sub(c: Context) -> Value:
-    c.require(c.y.length == 1, "the subtrahend must be one number")
-    if c.is_float(c.x, c.y):
-        return Value(c.x.dtype, c.x.length)
-    c.require(c.is_int(c.x, c.y), "needs two integers or two floats")
-    return Value("int32", c.x.length, max(c.x.bits, c.y.bits) + 1)
-
-
-def _lut(c: Context) -> Value:
-    entries, base = c.tables
-    c.require(c.x.dtype == "int32", "needs an int32 vector")
-    c.require(entries.dtype == np.int32 and 1 <= entries.size <= 65536, "bad entries")
-    c.require(base.dtype == np.int32 and base.size == 1, "bad base")
-    return Value("int32", c.x.length, width(int(np.abs(entries.astype(np.int64)).max())))
-
-
-def _sum(c: Context) -> Value:
-    if c.is_float(c.x):
-        return Value(c.x.dtype, 1)
-    c.require(c.x.dtype == "int32", "needs int32 or float")
-    return Value("int64", 1, c.x.bits + width(c.x.length))
-
-
-def _to_f32(c: Context) -> Value:
-    (scale,) = c.tables
-    c.require(c.is_int(c.x) or c.x.dtype == "int64", "needs integers")
-    c.require(scale.dtype == np.float32 and scale.size == 1 and _positive(scale), "bad scale")
-    return Value("float32", c.x.length)
-
-
-def _unary(c: Context) -> Value:
-    c.require(c.is_float(c.x), "needs floats")
-    return c.x
-
-
-def _xexp(c: Context) -> Value:
-    c.require(c.x.dtype == REAL, "exists in real programs only")
-    return c.x
-
-
-def _add(c: Context) -> Value:
-    c.require(c.x.length == c.y.length, "needs equal lengths")
-    if c.is_float(c.x, c.y):
-        return c.x
-    wide = ("int32", "int64")
-    c.require(c.x.dtype in wide and c.y.dtype in wide, "needs two integers or two floats")
-    return Value("int64", c.x.length, max(c.x.bits, c.y.bits) + 1)
-
-
-def _mul(c: Context) -> Value:
-    c.require(c.is_float(c.x, c.y) and c.x.length == c.y.length, "needs floats of equal length")
-    return c.x
-
-
-def _div(c: Context) -> Value:
-    c.require(c.is_float(c.x, c.y) and c.y.length == 1, "needs floats and one divisor")
-    return c.x
-
-
-def _boxes(c: Context) -> Value:
-    lower, upper, weight, first = c.tables
-    real = c.x.dtype == REAL
-    c.require(c.argmax_over == first.size - 1, "`first` must have one entry a class, and one more")
-    c.require(lower.dtype == upper.dtype == np.dtype(c.x.dtype), "bounds must be of the tap's type")
-    c.require(lower.size == upper.size == int(first[-1]) * c.x.length, "wrong number of bounds")
-    c.require(first[0] == 0 and bool((np.diff(first.astype(np.int64)) >= 0).all()), "bad `first`")
-    c.require(bool((lower <= upper).all()), "a lower bound exceeds its upper bound")
-    c.require(weight.size == c.x.length and _positive(weight), "weights must be positive")
-    if c.is_float(c.x):
-        c.require(weight.dtype == np.dtype(c.x.dtype), "weights must be of the tap's type")
-        return Value(REAL if real else "float32", 1)
-    c.require(c.is_int(c.x) and weight.dtype == np.int32, "integer weights must be int32")
-    bits = width(int(weight.max())) + (16 if c.x.dtype == "int16" else 8)
-    c.require(bits <= 30, "weights are too large")
-    return Value("int32", 1, 30)
-
-
-def _trees(c: Context) -> Value:
-    forest = Forest.unpack(c.tables, c.x.dtype)
-    forest.check(c.x.length)
-    if c.x.dtype == REAL:
-        return Value(REAL, 1)
-    return Value(
-        "int32", 1, width(int(np.abs(forest.value).max(initial=0))) + width(len(forest.roots))
-    )
-
-
-def _omit(c: Context) -> Value:
-    c.require(c.x.dtype == "int32" or c.is_float(c.x), "needs int32 or float")
-    c.require(
-        c.argmax_over == c.x.length, "the second input must be the argmax over as many classes"
-    )
-    return c.x
-
-
-def _positive(table: Array) -> bool:
-    return bool(np.isfinite(table).all() and (table > 0).all())
-
-
-OPS: dict[str, Op] = {
-    "argmax": Op(1, _argmax),
-    "max": Op(2, _max),
-    "sub": Op(3, _sub),
-    "lut": Op(4, _lut),
-    "sum": Op(5, _sum),
-    "to_f32": Op(6, _to_f32),
-    "exp": Op(7, _unary),
-    "log": Op(8, _unary),
-    "add": Op(9, _add),
-    "mul": Op(10, _mul),
-    "div": Op(11, _div),
-    "boxes": Op(12, _boxes),
-    "trees": Op(13, _trees),
-    "omit": Op(14, _omit),
-    "xexp": Op(0, _xexp),
-}

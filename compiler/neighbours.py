@@ -29,10 +29,10 @@ LARGEST_BLOCK = 2048
 def neighbours(program: Program, base: Rows) -> Iterator[Rows]:
     """Blocks of rows; ``base`` holds at least one ordinary row to start from."""
     for node in program.nodes:
-        if node.op == "trees":
-            yield from _around_trees(program, node, base)
-        elif node.op == "boxes":
-            yield from _around_boxes(program, node, base)
+        # A threshold on a computed value cannot be met by choosing inputs; rows around the
+        # decisions, below, come as near to it as the data does.
+        if node.inputs[0] < len(program.taps) and node.op in _AROUND:
+            yield from _AROUND[node.op](program, node, base)
     yield from _around_decisions(program, base)
     yield from _extremes(program, base)
 
@@ -87,11 +87,12 @@ def _around_trees(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
 
 
 def _around_boxes(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap, argmax = node.inputs
+    tap, class_node = node.inputs
     lower, upper, _, first = node.tables
     length = program.taps[tap].length
     lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
-    scores = program.nodes[argmax - len(program.taps)].inputs[0]
+    chooser = program.nodes[class_node - len(program.taps)]
+    scores = chooser.inputs[0]
     dtype = np.dtype(program.taps[tap].dtype)
     for c in range(first.size - 1):
         for b in range(int(first[c]), int(first[c + 1])):
@@ -104,21 +105,32 @@ def _around_boxes(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
                     made[-1][d] = value
             for rows in _replaced(base, tap, np.array(made, dtype)):
                 if scores < len(program.taps) and scores != tap:
-                    rows[scores] = _predicting(c, rows[scores])
+                    rows[scores] = _predicting(c, chooser, rows[scores])
                 yield rows
 
 
-def _predicting(c: int, x: Array) -> Array:
-    """Scores (n, classes) whose largest element is class c."""
+def _predicting(c: int, chooser: Node, x: Array) -> Array:
+    """Scores (n, classes) from which the class node chooses class c."""
+    if chooser.op == "exceeds":
+        return np.full_like(x, beside(chooser.tables[0][0], x.dtype)[-1 if c else 0])
     result = np.zeros_like(x)
     result[:, c] = 1
     return result
 
 
+def _around_exceeds(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
+    tap = node.inputs[0]
+    values = beside(node.tables[0][0], program.taps[tap].dtype)
+    yield from _replaced(base, tap, np.array(values, program.taps[tap].dtype)[:, None])
+
+
+_AROUND = {"trees": _around_trees, "boxes": _around_boxes, "exceeds": _around_exceeds}
+
+
 def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
     """The rows whose scores lie nearest to each threshold, and those with each element of their
     taps moved by one step."""
-    values = reference.run(program, base)
+    values, _ = reference.run_device(program, base)
     for monitor in program.monitors:
         used = [i for i, t in enumerate(program.taps) if t in program.only(monitor.name).taps]
         score = values[monitor.score][:, 0]

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler import ops as op_types
 from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import NO_BOX, REAL, Node, Program
+from edgemon.compiler.ir import Node, Program
+from edgemon.compiler.ops import NO_BOX, REAL
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 Array = npt.NDArray[Any]
@@ -35,6 +37,7 @@ EXP_COEFFICIENTS = tuple(F32(1.0 / factorial(i)) for i in range(8))
 LOG_SMALLEST = F32(2.0**-126)
 LOG_COEFFICIENTS = tuple(F32(2.0 / (2 * i + 1)) for i in range(7))
 
+FIRST_CLEARED = op_types.OPS["reduce"].id
 BLOCK_ELEMENTS = 1 << 22  # bounds the memory of the box kernel
 
 
@@ -48,7 +51,7 @@ def evaluate(program: Program, taps: Sequence[Array]) -> Evaluation:
         if x.dtype == F32:
             faulty |= ~np.isfinite(x).all(axis=1)
     clean = [np.where(faulty[:, None], np.zeros_like(x), x) for x in taps]
-    values = run(program, clean)
+    values, overflow = run_device(program, clean)
     verdicts = np.empty((len(faulty), len(program.monitors)), np.uint8)
     scores = []
     reason = np.where(faulty, TAP_VALUE, OK).astype(np.int32)
@@ -60,8 +63,9 @@ def evaluate(program: Program, taps: Sequence[Array]) -> Evaluation:
             Verdict.ALARM,
             np.where(score > monitor.uncertain_above, Verdict.UNCERTAIN, Verdict.TRUST),
         )
-        verdicts[:, m] = np.where(bad | faulty, Verdict.FAULT, verdict)
-        scores.append(np.where(bad | faulty, score.dtype.type(0), score))
+        bad |= overflow | faulty
+        verdicts[:, m] = np.where(bad, Verdict.FAULT, verdict)
+        scores.append(np.where(bad, score.dtype.type(0), score))
         reason[bad & ~faulty] = SCORE
     predicted = np.where(faulty, np.int32(-1), values[program.predicted][:, 0])
     return Evaluation(
@@ -69,12 +73,33 @@ def evaluate(program: Program, taps: Sequence[Array]) -> Evaluation:
     )
 
 
-def run(program: Program, taps: Sequence[Array], *, real: bool = False) -> list[Array]:
-    """All values of a program, by id. With ``real``, the taps hold real values (float64)."""
-    values: list[Array] = [np.asarray(x, np.float64) if real else x for x in taps]
+def run_device(
+    program: Program, taps: Sequence[Array]
+) -> tuple[list[Array], npt.NDArray[np.bool_]]:
+    """All values of a device program, by id, and the rows (n,) in which one overflowed."""
+    values = list(taps)
+    overflow = np.zeros(len(taps[0]), bool)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for node in program.nodes:
-            values.append(OPS[node.op](node, *(values[i] for i in node.inputs)))
+            value = OPS[node.op](node, *(values[i] for i in node.inputs))
+            if clears_overflow(node):
+                bad = ~np.isfinite(value).all(axis=1)
+                overflow |= bad
+                value = np.where(bad[:, None], value.dtype.type(0), value)
+            values.append(value)
+    return values, overflow
+
+
+def clears_overflow(node: Node) -> bool:
+    """Does a result of this node that is not finite become zeros and a fault (FORMAT.md 7)?"""
+    return node.value.dtype == "float32" and op_types.OPS[node.op].id >= FIRST_CLEARED
+
+
+def run_real(program: Program, taps: Sequence[Array]) -> list[Array]:
+    """All values of a real program, by id; the taps hold real values."""
+    values: list[Array] = [np.asarray(x, np.float64) for x in taps]
+    for node in program.nodes:
+        values.append(OPS[node.op](node, *(values[i] for i in node.inputs)))
     return values
 
 
@@ -121,7 +146,8 @@ def halving_sum(x: Array) -> Array:
 
 
 def to_f32(node: Node, x: Array) -> Array:
-    return np.multiply(x.astype(F32), node.tables[0])
+    scale, zero = node.tables
+    return np.multiply((x.astype(np.int64) - zero).astype(F32), scale)
 
 
 def exp(_: Node, x: Array) -> Array:
@@ -203,6 +229,84 @@ def omit(_: Node, x: Array, y: Array) -> Array:
     return np.where(np.arange(x.shape[1]) == y, x.dtype.type(0), x)
 
 
+def exceeds(node: Node, x: Array) -> Array:
+    return (x > node.tables[0]).astype(np.int32)
+
+
+def gather(node: Node, x: Array) -> Array:
+    return _wide(x)[:, node.tables[0].astype(np.int64)]
+
+
+def reduce(node: Node, x: Array) -> Array:
+    channels = int(node.tables[0][0])
+    parts = _wide(x).reshape(len(x), -1, channels)
+    if x.dtype.kind != "f":
+        return parts.sum(axis=1, dtype=np.int32)
+    flat = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
+    mean: Array = halving_sum(flat).reshape(len(x), channels) * x.dtype.type(1 / parts.shape[1])
+    return mean
+
+
+def affine(node: Node, x: Array) -> Array:
+    weight, bias = node.tables
+    matrix = weight.reshape(bias.size, -1)
+    if x.dtype.kind != "f":
+        return (x.astype(np.int64) @ matrix.T.astype(np.int64) + bias).astype(np.int32)
+    return np.add(_rowwise(x, lambda rows: rows[:, None, :] * matrix), bias)
+
+
+def select(node: Node, x: Array, y: Array) -> Array:
+    length = node.value.length
+    return np.take_along_axis(x, y.astype(np.int64) * length + np.arange(length), axis=1)
+
+
+def tables(node: Node, x: Array) -> Array:
+    origin, rate, shape, entries = node.tables
+    classes, bins = (int(v) for v in shape)
+    t = (x - origin) * rate
+    t = np.minimum(np.maximum(t, x.dtype.type(0)), x.dtype.type(bins - 1))
+    index = t.astype(np.int64)
+    table = entries.reshape(classes, x.shape[1], bins).astype(np.int64)
+    found = table[:, np.arange(x.shape[1]), index].sum(axis=2).T
+    return found.astype(x.dtype if x.dtype == REAL else np.int32)
+
+
+def kernels(node: Node, x: Array) -> Array:
+    shape, centres, scale, log_weight = node.tables
+    classes, count = (int(v) for v in shape)
+    centre = (centres.astype(x.dtype) * scale).reshape(classes, count, -1)
+    own = x.reshape(len(x), classes, -1)
+    squares = [
+        _rowwise(own[:, c], lambda rows, c=c: np.square(rows[:, None, :] - centre[c]))
+        for c in range(classes)
+    ]
+    return np.subtract(log_weight, np.concatenate(squares, axis=1) * x.dtype.type(0.5))
+
+
+def logsumexp(node: Node, x: Array) -> Array:
+    group = x.reshape(-1, x.shape[1] // int(node.tables[0][0]))
+    top = group.max(axis=1, keepdims=True)
+    total = halving_sum(exp(node, group - top))
+    result: Array = (top + log(node, total)).reshape(len(x), -1)
+    return result
+
+
+def distances(node: Node, x: Array) -> Array:
+    centre = node.tables[0].reshape(-1, x.shape[1])
+    return _rowwise(x, lambda rows: np.square(rows[:, None, :] - centre))
+
+
+def _rowwise(x: Array, terms: Callable[[Array], Array]) -> Array:
+    """Halving sums over the last axis of ``terms(rows)`` (rows, k, n), some rows at a time."""
+    one = terms(x[:1]) if len(x) else terms(np.zeros((1, x.shape[1]), x.dtype))
+    step = max(1, BLOCK_ELEMENTS // max(1, one.size))
+    parts = [np.empty((0, one.shape[1]), x.dtype)]
+    for start in range(0, len(x), step):
+        block = terms(x[start : start + step])
+        parts.append(halving_sum(block.reshape(-1, block.shape[2])).reshape(block.shape[:2]))
+    return np.concatenate(parts)
+
+
 OPS: dict[str, Callable[..., Array]] = {
     "argmax": argmax,
     "max": maximum,
@@ -219,4 +323,13 @@ OPS: dict[str, Callable[..., Array]] = {
     "boxes": boxes,
     "trees": trees,
     "omit": omit,
+    "exceeds": exceeds,
+    "gather": gather,
+    "reduce": reduce,
+    "affine": affine,
+    "select": select,
+    "tables": tables,
+    "kernels": kernels,
+    "distances": distances,
+    "logsumexp": logsumexp,
 }

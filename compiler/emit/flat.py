@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.ir import OPS, Builder, Monitor, Program, Tap
+from edgemon.compiler.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.ops import OPS
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
 

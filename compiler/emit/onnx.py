@@ -23,7 +23,8 @@ from onnx import helper, numpy_helper
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import NO_BOX, Monitor, Node, Program
+from edgemon.compiler.ir import Monitor, Node, Program
+from edgemon.compiler.ops import NO_BOX
 from edgemon.compiler.reference import (
     EXP_COEFFICIENTS,
     EXP_LIMIT,
@@ -35,6 +36,7 @@ from edgemon.compiler.reference import (
     LOG_SMALLEST,
     SCORE,
     TAP_VALUE,
+    clears_overflow,
 )
 from edgemon.runtime.evaluation import Verdict
 
@@ -83,10 +85,27 @@ class _Emitter:
     def cast(self, x: str, dtype: Any) -> str:
         return self.op("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def columns(self, x: str, start: int, stop: int) -> str:
-        axis = self.constant([1], np.int64)
+    def part(self, x: str, start: int, stop: int, axis: int = 1) -> str:
+        """Elements start .. stop-1 along an axis."""
         bounds = (self.constant([start], np.int64), self.constant([stop], np.int64))
-        return self.op("Slice", x, *bounds, axis)
+        return self.op("Slice", x, *bounds, self.constant([axis], np.int64))
+
+    def shaped(self, x: str, *shape: int) -> str:
+        """Reshape; 0 keeps an axis, -1 is what is left."""
+        return self.op("Reshape", x, self.constant(list(shape), np.int64))
+
+    def halving_sum(self, x: str, length: int, axis: int) -> str:
+        """FORMAT.md section 7.1 along the last axis, which stays with length 1."""
+        padded = 1 << (length - 1).bit_length()
+        if padded != length:
+            pads = [0] * axis + [0] + [0] * axis + [padded - length]
+            x = self.op("Pad", x, self.constant(pads, np.int64), self.constant(F32(0)))
+        while padded > 1:
+            padded //= 2
+            x = self.op(
+                "Add", self.part(x, 0, padded, axis), self.part(x, padded, 2 * padded, axis)
+            )
+        return x
 
     def reduce(self, kind: str, x: str, axis: int, *, keep: bool = True) -> str:
         return self.op(kind, x, self.constant([axis], np.int64), keepdims=int(keep))
@@ -115,17 +134,21 @@ class _Emitter:
                 helper.make_tensor_value_info(name, dtype, ["n", tap.length], doc_string=tap.name)
             )
             if tap.dtype == "float32":
-                strange = self.op("Or", self.op("IsNaN", name), self.op("IsInf", name))
-                counted = self.reduce("ReduceMax", self.cast(strange, np.int32), 1)
-                faults.append(self.cast(counted, np.bool_))
+                faults.append(self._any_not_finite(name))
                 # A faulty row is evaluated on zeros, so that nothing undefined spreads.
                 name = self.op("Where", faults[-1], self.constant(F32(0)), name)
             else:
                 name = self.cast(name, np.int32)
             self.names.append(name)
+        overflows: list[str] = []
         for node in program.nodes:
-            self.names.append(OPS[node.op](self, node, *(self.names[i] for i in node.inputs)))
-        outputs = self._decisions(faults)
+            result = OPS[node.op](self, node, *(self.names[i] for i in node.inputs))
+            if clears_overflow(node):
+                strange = self._any_not_finite(result)
+                overflows.append(strange)
+                result = self.op("Where", strange, self.constant(F32(0)), result)
+            self.names.append(result)
+        outputs = self._decisions(self._any_of(faults), self._any_of(overflows))
         graph = helper.make_graph(
             self.nodes, "edgemon", inputs, outputs, initializer=self.initialisers
         )
@@ -141,14 +164,23 @@ class _Emitter:
         helper.set_model_props(model, {"edgemon": json.dumps(metadata, sort_keys=True)})
         return model
 
-    def _decisions(self, faults: list[str]) -> list[onnx.ValueInfoProto]:
-        faulty = faults[0] if faults else None
-        for other in faults[1:]:
-            faulty = self.op("Or", faulty or other, other)
+    def _any_not_finite(self, x: str) -> str:
+        """(n, 1): does a row hold a NaN or an infinity?"""
+        strange = self.op("Or", self.op("IsNaN", x), self.op("IsInf", x))
+        return self.cast(self.reduce("ReduceMax", self.cast(strange, np.int32), 1), np.bool_)
+
+    def _any_of(self, conditions: list[str]) -> str | None:
+        """Their disjunction; None of none."""
+        result: str | None = None
+        for condition in conditions:
+            result = self.op("Or", result, condition) if result else condition
+        return result
+
+    def _decisions(self, faulty: str | None, overflow: str | None) -> list[onnx.ValueInfoProto]:
         outputs: list[onnx.ValueInfoProto] = []
         verdicts, broken = [], []
         for index, monitor in enumerate(self.program.monitors):
-            score, verdict, bad = self._decide(monitor, faulty)
+            score, verdict, bad = self._decide(monitor, faulty, overflow)
             dtype = self.program.value(monitor.score).dtype
             outputs.append(self._output(f"score_{index}", self._flat(score), dtype, monitor.name))
             verdicts.append(verdict)
@@ -156,7 +188,7 @@ class _Emitter:
         together = self.op("Concat", *verdicts, axis=1)
         worst = self.reduce("ReduceMax", together, 1)
         reason = self.op("Mul", worst, self.constant(0, np.int32))
-        for bad in broken:
+        for bad in [*broken, *filter(None, [overflow])]:
             reason = self.op("Where", bad, self.constant(SCORE, np.int32), reason)
         predicted = self.names[self.program.predicted]
         if faulty:
@@ -172,7 +204,9 @@ class _Emitter:
             *outputs,
         ]
 
-    def _decide(self, monitor: Monitor, faulty: str | None) -> tuple[str, str, str | None]:
+    def _decide(
+        self, monitor: Monitor, faulty: str | None, overflow: str | None
+    ) -> tuple[str, str, str | None]:
         """Score, verdict and (floats only) "the score is not finite", each (n, 1)."""
         score = self.names[monitor.score]
         dtype = np.dtype(self.program.value(monitor.score).dtype)
@@ -193,7 +227,7 @@ class _Emitter:
         bad = None
         if dtype == F32:
             bad = self.op("Or", self.op("IsNaN", score), self.op("IsInf", score))
-        for condition in filter(None, (bad, faulty)):
+        for condition in filter(None, (bad, overflow, faulty)):
             result = self.op("Where", condition, verdict(Verdict.FAULT), result)
             score = self.op("Where", condition, self.constant(0, dtype), score)
         return score, result, bad
@@ -237,18 +271,13 @@ def _lut(e: _Emitter, node: Node, x: str) -> str:
 def _sum(e: _Emitter, node: Node, x: str) -> str:
     if node.value.dtype == "int64":
         return e.reduce("ReduceSum", e.cast(x, np.int64), 1)
-    length = e.program.value(node.inputs[0]).length
-    padded = 1 << (length - 1).bit_length()
-    if padded != length:
-        x = e.op("Pad", x, e.constant([0, 0, 0, padded - length], np.int64), e.constant(F32(0)))
-    while padded > 1:
-        padded //= 2
-        x = e.op("Add", e.columns(x, 0, padded), e.columns(x, padded, 2 * padded))
-    return x
+    return e.halving_sum(x, e.program.value(node.inputs[0]).length, 1)
 
 
 def _to_f32(e: _Emitter, node: Node, x: str) -> str:
-    return e.op("Mul", e.cast(x, F32), e.constant(node.tables[0][0]))
+    scale, zero = node.tables
+    whole = e.op("Sub", e.cast(x, np.int64), e.constant(zero[0], np.int64))
+    return e.op("Mul", e.cast(whole, F32), e.constant(scale[0]))
 
 
 def _exp(e: _Emitter, _: Node, x: str) -> str:
@@ -327,7 +356,7 @@ def _trees(e: _Emitter, node: Node, x: str) -> str:
             ids += [(tree, i) for i in range(root, end)]
     if not ids:
         fixed = e.constant(constant, np.int32)
-        first = e.columns(x, 0, 1)
+        first = e.part(x, 0, 1)
         return e.op("Where", e.op("Equal", first, first), fixed, fixed)
     at = np.array([i for _, i in ids])
     base = np.array([forest.roots[t] for t, _ in ids])
@@ -343,6 +372,7 @@ def _trees(e: _Emitter, node: Node, x: str) -> str:
         nodes_nodeids=(at - base).tolist(),
         nodes_featureids=forest.feature[at].tolist(),
         nodes_modes=["LEAF" if leaf[i] else "BRANCH_LEQ" for i in at],
+        nodes_missing_value_tracks_true=[1] * len(ids),
         nodes_values=np.where(leaf[at], 0, forest.threshold[at]).astype(float).tolist(),
         nodes_truenodeids=np.where(leaf[at], 0, forest.left[at] - base).tolist(),
         nodes_falsenodeids=np.where(leaf[at], 0, forest.left[at] + 1 - base).tolist(),
@@ -360,6 +390,86 @@ def _omit(e: _Emitter, node: Node, x: str, y: str) -> str:
     return e.op("Where", e.op("Equal", places, y), zero, x)
 
 
+def _exceeds(e: _Emitter, node: Node, x: str) -> str:
+    return e.cast(e.op("Greater", x, e.constant(node.tables[0][0])), np.int32)
+
+
+def _gather(e: _Emitter, node: Node, x: str) -> str:
+    return e.op("Gather", x, e.constant(node.tables[0].astype(np.int64)), axis=1)
+
+
+def _reduce(e: _Emitter, node: Node, x: str) -> str:
+    channels = int(node.tables[0][0])
+    positions = e.program.value(node.inputs[0]).length // channels
+    parts = e.shaped(x, 0, positions, channels)
+    if node.value.dtype == "int32":
+        return e.reduce("ReduceSum", parts, 1, keep=False)
+    summed = e.halving_sum(e.op("Transpose", parts, perm=[0, 2, 1]), positions, 2)
+    return e.op("Mul", e.shaped(summed, 0, channels), e.constant(F32(1 / positions)))
+
+
+def _affine(e: _Emitter, node: Node, x: str) -> str:
+    weight, bias = node.tables
+    length = weight.size // bias.size
+    kind = np.dtype(node.value.dtype)
+    matrix = e.constant(weight.astype(kind).reshape(1, bias.size, length))
+    products = e.op("Mul", e.op("Unsqueeze", x, e.constant([1], np.int64)), matrix)
+    if kind == F32:
+        summed = e.shaped(e.halving_sum(products, length, 2), 0, bias.size)
+    else:
+        summed = e.reduce("ReduceSum", products, 2, keep=False)
+    return e.op("Add", summed, e.constant(bias.reshape(1, -1)))
+
+
+def _select(e: _Emitter, node: Node, x: str, y: str) -> str:
+    length = node.value.length
+    start = e.op("Mul", e.cast(y, np.int64), e.constant(length, np.int64))
+    index = e.op("Add", start, e.constant(np.arange(length)[None]))
+    return e.op("GatherElements", x, index, axis=1)
+
+
+def _tables(e: _Emitter, node: Node, x: str) -> str:
+    origin, rate, shape, entries = node.tables
+    classes, bins = (int(v) for v in shape)
+    t = e.op("Mul", e.op("Sub", x, e.constant(origin[None])), e.constant(rate[None]))
+    t = e.op("Min", e.op("Max", t, e.constant(F32(0))), e.constant(F32(bins - 1)))
+    # Row i of class c starts at (c * d + i) * G in the flat entries.
+    starts = np.arange(classes * origin.size).reshape(1, classes, origin.size) * bins
+    index = e.op("Unsqueeze", e.cast(t, np.int64), e.constant([1], np.int64))
+    found = e.op(
+        "Gather", e.constant(entries.astype(np.int32)), e.op("Add", index, e.constant(starts))
+    )
+    return e.reduce("ReduceSum", found, 2, keep=False)
+
+
+def _kernels(e: _Emitter, node: Node, x: str) -> str:
+    shape, centres, scale, log_weight = node.tables
+    classes, count = (int(v) for v in shape)
+    length = centres.size // (classes * count)
+    centre = (centres.astype(F32) * scale).reshape(1, classes, count, length)
+    u = e.op("Sub", e.shaped(x, 0, classes, 1, length), e.constant(centre))
+    squares = e.halving_sum(e.op("Mul", u, u), length, 3)
+    half = e.op("Mul", e.shaped(squares, 0, classes * count), e.constant(F32(0.5)))
+    return e.op("Sub", e.constant(log_weight[None]), half)
+
+
+def _logsumexp(e: _Emitter, node: Node, x: str) -> str:
+    groups = node.value.length
+    size = e.program.value(node.inputs[0]).length // groups
+    parts = e.shaped(x, 0, groups, size)
+    top = e.reduce("ReduceMax", parts, 2)
+    grown = e.halving_sum(_exp(e, node, e.op("Sub", parts, top)), size, 2)
+    return e.op("Add", e.shaped(top, 0, groups), _log(e, node, e.shaped(grown, 0, groups)))
+
+
+def _distances(e: _Emitter, node: Node, x: str) -> str:
+    (centres,) = node.tables
+    length = e.program.value(node.inputs[0]).length
+    grid = centres.reshape(1, -1, length)
+    u = e.op("Sub", e.op("Unsqueeze", x, e.constant([1], np.int64)), e.constant(grid))
+    return e.shaped(e.halving_sum(e.op("Mul", u, u), length, 2), 0, grid.shape[1])
+
+
 OPS: dict[str, Callable[..., str]] = {
     "argmax": _argmax,
     "max": _max,
@@ -375,4 +485,13 @@ OPS: dict[str, Callable[..., str]] = {
     "boxes": _boxes,
     "trees": _trees,
     "omit": _omit,
+    "exceeds": _exceeds,
+    "gather": _gather,
+    "reduce": _reduce,
+    "affine": _affine,
+    "select": _select,
+    "tables": _tables,
+    "kernels": _kernels,
+    "distances": _distances,
+    "logsumexp": _logsumexp,
 }

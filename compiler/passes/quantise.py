@@ -11,30 +11,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import LEAF_THRESHOLD, Forest
-from edgemon.compiler.ir import Builder, Monitor, Node, Program, Tap
+from edgemon.compiler.ir import Builder, Monitor, Node, Program
+from edgemon.compiler.ops import width
 
 Array = npt.NDArray[Any]
 
 UNIT_BITS = 30  # 1.0 in a table of exponentials
 LARGEST_WEIGHT = 1 << 14
+WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in 30 bits
 
 
-def code_at_most(threshold: float, tap: Tap) -> int:
+class Grid(Protocol):
+    """Codes that stand for reals: ``real = scale * (code - zero_point)``."""
+
+    @property
+    def scale(self) -> float | Fraction: ...
+    @property
+    def zero_point(self) -> int: ...
+
+
+def code_at_most(threshold: float, grid: Grid) -> int:
     """The largest code q with ``scale * (q - zero_point) <= threshold``; may lie outside the
     dtype's range, where the comparison is always or never true."""
-    return floor(Fraction(threshold) / Fraction(tap.scale)) + tap.zero_point
+    return floor(Fraction(threshold) / Fraction(grid.scale)) + grid.zero_point
 
 
-def code_at_least(threshold: float, tap: Tap) -> int:
+def code_at_least(threshold: float, grid: Grid) -> int:
     """The smallest code q with ``scale * (q - zero_point) >= threshold``."""
-    return ceil(Fraction(threshold) / Fraction(tap.scale)) + tap.zero_point
+    return ceil(Fraction(threshold) / Fraction(grid.scale)) + grid.zero_point
 
 
 def f32_at_most(threshold: float) -> np.float32:
@@ -52,10 +63,11 @@ def f32_at_least(threshold: float) -> np.float32:
 
 @dataclass(frozen=True)
 class Represented:
-    """How a device value stands for a real one: ``real = scale * (device - zero_point)``."""
+    """How a device value stands for a real one: ``real = scale * (device - zero_point)``. The
+    scale is exact, so that comparisons are."""
 
     id: int
-    scale: float = 1.0
+    scale: Fraction = Fraction(1)
     zero_point: int = 0
 
 
@@ -72,7 +84,9 @@ def quantise(real: Program) -> Program:
 class _Quantiser:
     def __init__(self, real: Program) -> None:
         self.out = Builder(real.taps)
-        self.values = [Represented(i, t.scale, t.zero_point) for i, t in enumerate(real.taps)]
+        self.values = [
+            Represented(i, Fraction(t.scale), t.zero_point) for i, t in enumerate(real.taps)
+        ]
 
     def monitor(self, m: Monitor) -> Monitor:
         score = self.values[m.score]
@@ -80,7 +94,7 @@ class _Quantiser:
         def raw(threshold: float) -> float | int:
             if self._is_float(score):
                 return float(f32_at_most(threshold))
-            return floor(Fraction(threshold) / Fraction(score.scale)) + score.zero_point
+            return code_at_most(threshold, score)
 
         return Monitor(
             m.name,
@@ -88,7 +102,7 @@ class _Quantiser:
             raw(float(m.alarm_above)),
             raw(float(m.uncertain_above)),
             m.display,
-            m.display_scale * score.scale,
+            m.display_scale * float(score.scale),
         )
 
     # Each method below turns one real node into device nodes.
@@ -145,30 +159,29 @@ class _Quantiser:
 
     def _boxes(self, node: Node) -> Represented:
         x, y = self._in(node), self._in(node, 1)
+        if self.out.value(x.id).dtype == "int32":  # too wide for integer weights
+            x = Represented(self._float(x))
         lower, upper, weight, first = node.tables
-        length = self.out.value(x.id).length
-        lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
+        value = self.out.value(x.id)
+        lower, upper = lower.reshape(-1, value.length), upper.reshape(-1, value.length)
         if self._is_float(x):
             at_least = _each(lower, f32_at_least, np.float32)
             at_most = _each(upper, f32_at_most, np.float32)
             weights: Array = np.maximum(weight.astype(np.float32), np.finfo(np.float32).tiny)
-            scale = 1.0
+            scale = Fraction(1)
         else:
-            tap = self.out.taps[x.id]
-            info = np.iinfo(tap.dtype)
-            at_least = np.maximum(_each(lower, lambda v: code_at_least(v, tap), np.int64), info.min)
-            at_most = np.minimum(_each(upper, lambda v: code_at_most(v, tap), np.int64), info.max)
+            info = np.iinfo(value.dtype)
+            at_least = np.maximum(_each(lower, lambda v: code_at_least(v, x), np.int64), info.min)
+            at_most = np.minimum(_each(upper, lambda v: code_at_most(v, x), np.int64), info.max)
             unit = LARGEST_WEIGHT / float(weight.max())
             weights = np.maximum(np.rint(weight * unit), 1).astype(np.int32)
-            scale = tap.scale / unit
+            scale = x.scale / Fraction(unit)
         # A box between two neighbouring codes holds no code at all: it can never be entered.
         kept = (at_least <= at_most).all(axis=1)
         starts = np.concatenate([[0], np.cumsum(kept)])[first.astype(int)].astype(np.uint32)
-        dtype = self.out.value(x.id).dtype
-        tables = (at_least[kept].astype(dtype), at_most[kept].astype(dtype), weights, starts)
-        return Represented(
-            self.out.node("boxes", x.id, y.id, tables=[t.ravel() for t in tables]), scale
-        )
+        bounds = (at_least[kept].astype(value.dtype), at_most[kept].astype(value.dtype))
+        tables = [t.ravel() for t in (*bounds, weights, starts)]
+        return Represented(self.out.node("boxes", x.id, y.id, tables=tables), scale)
 
     def _trees(self, node: Node) -> Represented:
         x = self._in(node)
@@ -179,12 +192,12 @@ class _Quantiser:
             threshold: Array = np.full(inner.size, LEAF_THRESHOLD["float32"], np.float32)
             threshold[inner] = [f32_at_most(t) for t in forest.threshold[inner]]
         else:
-            tap = self.out.taps[x.id]
-            # One code beyond either end of the dtype says "never" or "always".
-            low, high = np.iinfo(dtype).min - 1, np.iinfo(dtype).max
+            # One code beyond either end of a tap's dtype says "never" or "always".
+            low = max(np.iinfo(dtype).min - 1, np.iinfo(np.int32).min)
+            high = np.iinfo(dtype).max
             threshold = np.full(inner.size, LEAF_THRESHOLD["integer"], np.int64)
             threshold[inner] = [
-                min(max(code_at_most(t, tap), low), high) for t in forest.threshold[inner]
+                min(max(code_at_most(t, x), low), high) for t in forest.threshold[inner]
             ]
         if (forest.value != np.rint(forest.value)).any():
             raise CompileError("trees: leaf values must be whole numbers")
@@ -198,6 +211,73 @@ class _Quantiser:
         )
         return Represented(self.out.node("trees", x.id, tables=device.pack(dtype)))
 
+    def _exceeds(self, node: Node) -> Represented:
+        x = self._in(node)
+        threshold = float(node.tables[0][0])
+        if self._is_float(x):
+            table: Array = np.array([f32_at_most(threshold)], np.float32)
+        else:
+            low, high = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+            table = np.array([min(max(code_at_most(threshold, x), low), high)], np.int32)
+        return Represented(self.out.node("exceeds", x.id, tables=[table]))
+
+    def _gather(self, node: Node) -> Represented:
+        x = self._in(node)
+        index = node.tables[0].astype(np.uint32)
+        return Represented(self.out.node("gather", x.id, tables=[index]), x.scale, x.zero_point)
+
+    def _reduce(self, node: Node) -> Represented:
+        x = self._in(node)
+        channels = node.tables[0].astype(np.uint32)
+        positions = self.out.value(x.id).length // int(channels[0])
+        id_ = self.out.node("reduce", x.id, tables=[channels])
+        if self._is_float(x):
+            return Represented(id_)
+        return Represented(id_, x.scale / positions, x.zero_point * positions)
+
+    def _affine(self, node: Node) -> Represented:
+        x = self._in(node)
+        weight, bias = node.tables
+        if self.out.value(x.id).bits > WIDEST_AFFINE:
+            x = Represented(self._float(x))
+        value = self.out.value(x.id)
+        if self._is_float(x):
+            tables: list[Array] = [weight.astype(np.float32), bias.astype(np.float32)]
+            return Represented(self.out.node("affine", x.id, tables=tables))
+        # One scale for all results, as fine as 16-bit weights and 30-bit sums allow.
+        room = 1 << (29 - value.bits - width(value.length))
+        finest = float(np.abs(weight).max()) * float(x.scale) / min(room, np.iinfo(np.int16).max)
+        scale = Fraction(max(finest, float(np.abs(bias).max()) / (1 << 27), 1e-30))
+        codes = np.rint(weight * float(x.scale / scale)).astype(np.int16)
+        offset = codes.reshape(bias.size, -1).astype(np.int64).sum(axis=1) * x.zero_point
+        shifted = np.rint(bias / float(scale)).astype(np.int64) - offset
+        return Represented(
+            self.out.node("affine", x.id, tables=[codes, shifted.astype(np.int32)]), scale
+        )
+
+    def _select(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        return Represented(self.out.node("select", x.id, y.id), x.scale, x.zero_point)
+
+    def _tables(self, node: Node) -> Represented:
+        origin, rate, shape, entries = node.tables
+        tables = [origin.astype(np.float32), rate.astype(np.float32), shape, entries]
+        return Represented(self.out.node("tables", self._float(self._in(node)), tables=tables))
+
+    def _kernels(self, node: Node) -> Represented:
+        shape, centres, scale, weight = node.tables
+        tables = [shape, centres, scale.astype(np.float32), weight.astype(np.float32)]
+        return Represented(self.out.node("kernels", self._float(self._in(node)), tables=tables))
+
+    def _distances(self, node: Node) -> Represented:
+        tables = [node.tables[0].astype(np.float32)]
+        return Represented(self.out.node("distances", self._float(self._in(node)), tables=tables))
+
+    def _logsumexp(self, node: Node) -> Represented:
+        return Represented(
+            self.out.node("logsumexp", self._float(self._in(node)), tables=node.tables)
+        )
+
     # Helpers.
 
     def _in(self, node: Node, index: int = 0) -> Represented:
@@ -210,9 +290,8 @@ class _Quantiser:
         """Id of the float32 form of a value."""
         if self._is_float(x):
             return x.id
-        if x.zero_point:
-            raise CompileError("an offset integer has no direct float32 form; subtract first")
-        return self.out.node("to_f32", x.id, tables=[np.array([x.scale], np.float32)])
+        tables = [np.array([float(x.scale)], np.float32), np.array([x.zero_point], np.int32)]
+        return self.out.node("to_f32", x.id, tables=tables)
 
     def _floats(self, op: str, node: Node) -> Represented:
         return Represented(self.out.node(op, *(self._float(self.values[i]) for i in node.inputs)))
@@ -225,7 +304,7 @@ class _Quantiser:
         if self._is_float(x) or value.bits > 9:
             return None
         codes = np.arange(-(1 << value.bits), 1)
-        entries = np.rint(function(codes * x.scale) * 2.0**UNIT_BITS).astype(np.int32)
+        entries = np.rint(function(codes * float(x.scale)) * 2.0**UNIT_BITS).astype(np.int32)
         # Codes whose entry equals that of the lowest code need no entry of their own.
         start = int(np.argmax(entries != entries[0])) - 1 if (entries != entries[0]).any() else 0
         start = max(start, 0)
@@ -233,7 +312,7 @@ class _Quantiser:
             self.out.node(
                 "lut", x.id, tables=[entries[start:], np.array([codes[start]], np.int32)]
             ),
-            2.0**-UNIT_BITS,
+            Fraction(1, 1 << UNIT_BITS),
         )
 
 

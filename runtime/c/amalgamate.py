@@ -10,8 +10,15 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PRIVATE = ("em_layout.h", "em_ops.h", "em_open.h")
-SOURCES = ("em_open_nodes.c", "em_open.c", "em_ops.c", "em_evaluate.c")
+PRIVATE = ("em_layout.h", "em_math.h", "em_ops.h", "em_open.h")
+SOURCES = (
+    "em_open_dense.c",
+    "em_open_nodes.c",
+    "em_open.c",
+    "em_ops_dense.c",
+    "em_ops.c",
+    "em_evaluate.c",
+)
 HEAD = """\
 /* edgemon, the C runtime in one file; made by amalgamate.py: change the sources, not this.
  * Compile with -ffp-contract=off. */

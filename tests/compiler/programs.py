@@ -83,6 +83,40 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     ]
     votes = b.node("add", *trees)
     product = b.node("sum", b.node("mul", d, d))
+    few = b.node("gather", b.tap("features"), tables=[np.array([3, 0, 7, 7], np.uint32)])
+    means = b.node("reduce", b.tap("logits"), tables=[np.array([1], np.uint32)])
+    middle = float(np.median(real[0].mean(axis=1)))
+    exceeds = b.node("exceeds", means, tables=[np.array([middle])])
+    projection = rng.normal(0, 1, (2 * CLASSES, WIDTH))
+    bias = rng.normal(0, 1, 2 * CLASSES)
+    y = b.node("affine", b.tap("features"), tables=[projection.ravel(), bias])
+    own = b.node("select", y, predicted)
+    pair = b.node("gather", own, tables=[np.array([0, 1], np.uint32)])
+    flat = np.array([0, 1, 2])
+    halves = [np.array([-3.0, -2, -1, 0]), np.array([1.0, 2, 3, 4]), np.ones(2), flat]
+    binary = b.node("boxes", pair, exceeds, tables=halves)
+    centres = rng.normal(0, 2, (5, 4))
+    far = b.node("distances", few, tables=[centres.ravel()])
+    wide = b.node("trees", far, tables=forest(squares(real[1][:, [3, 0, 7, 7]], centres), rng, 2))
+    density = b.node(
+        "tables", y,
+        tables=[
+            np.full(2 * CLASSES, -8.0), rng.uniform(0.5, 2, 2 * CLASSES),
+            np.array([CLASSES, 9], np.uint32),
+            rng.integers(-999, 999, CLASSES * 2 * CLASSES * 9).astype(np.int16),
+        ],
+    )  # fmt: skip
+    layer = b.node("max", density)
+    kernels = b.node(
+        "kernels", y,
+        tables=[
+            np.array([CLASSES, 6], np.uint32),
+            rng.integers(-127, 128, CLASSES * 6 * 2).astype(np.int8), np.array([0.05]),
+            rng.normal(0, 1, CLASSES * 6),
+        ],
+    )  # fmt: skip
+    mixture = b.node("logsumexp", kernels, tables=[np.array([CLASSES], np.uint32)])
+    likely = b.node("max", mixture)
     return b.program(
         predicted,
         [
@@ -92,8 +126,17 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("trees", trees[0], 100, 100),
             Monitor("votes", votes, 200, -200),
             Monitor("product", product, 50.0, 20.0),
+            Monitor("binary", binary, 0.5, -0.5),
+            Monitor("wide", wide, 100, -100),
+            Monitor("density", layer, 1500, 900),
+            Monitor("kernels", likely, -4.0, -20.0),
         ],
     )
+
+
+def squares(x: Any, centres: Any) -> Any:
+    """Squared distances (rows, centres)."""
+    return np.square(x[:, None, :] - centres).sum(axis=2)
 
 
 def forest(x: Any, rng: np.random.Generator, count: int) -> Any:

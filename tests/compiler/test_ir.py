@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Monitor, Tap, width
+from edgemon.compiler.ir import Builder, Monitor, Tap
+from edgemon.compiler.ops import width
 
 
 @pytest.fixture

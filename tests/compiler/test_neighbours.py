@@ -43,7 +43,8 @@ def test_box_bounds_are_met_with_their_class_predicted() -> None:
     blocks = list(neighbours(program, rows))
     made = np.concatenate([b[node.inputs[0]] for b in blocks])
     predicted = np.concatenate([b[2] for b in blocks]).argmax(axis=1)
-    scores = np.concatenate([reference.run(program, b)[len(taps) + index][:, 0] for b in blocks])
+    values = [reference.run_device(program, b)[0] for b in blocks]
+    scores = np.concatenate([v[len(taps) + index][:, 0] for v in values])
     for c in range(first.size - 1):
         for b in range(int(first[c]), int(first[c + 1])):
             own = lower.reshape(-1, taps[1].length)[b]

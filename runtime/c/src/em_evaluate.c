@@ -83,13 +83,32 @@ static em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t 
     return v;
 }
 
-static void run_program(const em_monitor *m, const em_tap *taps, uint8_t *workspace) {
+/* A float result that overflowed becomes zeros, so that nothing undefined spreads (section 7). */
+static int clear_overflow(const em_node *node, void *result) {
+    em_u32 *bits = (em_u32 *)result;
+    int finite = 1;
+    if (node->dtype == EM_F32 && node->op >= EM_OP_REDUCE) {
+        for (uint32_t i = 0; i < node->length; i++) {
+            finite &= em_is_finite(bits[i]);
+        }
+        if (!finite) {
+            memset(result, 0, (size_t)node->length * 4);
+        }
+    }
+    return !finite;
+}
+
+/* Returns whether something overflowed. */
+static int run_program(const em_monitor *m, const em_tap *taps, uint8_t *workspace) {
+    int overflow = 0;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);
         const uint32_t y = node->y == EM_NONE ? node->x : node->y;
         em_run_node(m, node, value_of(m, taps, workspace, node->x), value_of(m, taps, workspace, y),
                     workspace + node->offset);
+        overflow |= clear_overflow(node, workspace + node->offset);
     }
+    return overflow;
 }
 
 static em_verdict verdict_of(int alarm, int uncertain) {
@@ -112,8 +131,6 @@ static em_verdict judge(const em_monitor_record *mon, em_value raw, em_number *s
 
 static void judge_all(const em_monitor *m, const em_tap *taps, const uint8_t *workspace,
                       em_result *out) {
-    const em_value predicted = value_of(m, taps, workspace, m->predicted);
-    out->predicted_class = *(const em_i32 *)predicted.data;
     out->verdict = EM_TRUST;
     for (uint32_t i = 0; i < m->n_monitors; i++) {
         const em_monitor_record *mon = em_monitor_at(m, i);
@@ -143,8 +160,14 @@ EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_t
     if (status != EM_OK) {
         return status;
     }
-    run_program(m, taps, (uint8_t *)workspace);
-    judge_all(m, taps, (const uint8_t *)workspace, out);
+    const int overflow = run_program(m, taps, (uint8_t *)workspace);
+    const em_value predicted = value_of(m, taps, (const uint8_t *)workspace, m->predicted);
+    out->predicted_class = *(const em_i32 *)predicted.data;
+    if (overflow) {
+        out->reason = EM_E_SCORE;
+    } else {
+        judge_all(m, taps, (const uint8_t *)workspace, out);
+    }
     return out->reason;
 }
 

@@ -66,9 +66,18 @@ typedef enum em_op {
     EM_OP_DIV = 11,
     EM_OP_BOXES = 12,
     EM_OP_TREES = 13,
-    EM_OP_OMIT = 14
+    EM_OP_OMIT = 14,
+    EM_OP_EXCEEDS = 15,
+    EM_OP_GATHER = 16,
+    EM_OP_REDUCE = 17,
+    EM_OP_AFFINE = 18,
+    EM_OP_SELECT = 19,
+    EM_OP_TABLES = 20,
+    EM_OP_KERNELS = 21,
+    EM_OP_DISTANCES = 22,
+    EM_OP_LOGSUMEXP = 23
 } em_op;
-#define EM_OP_COUNT 15
+#define EM_OP_COUNT 24
 
 /* Section 2 */
 typedef struct EM_ALIAS em_header {

@@ -8,7 +8,6 @@
 #include "em_open.h"
 
 #define EM_MAX_FILE (UINT32_C(1) << 28)
-#define EM_MAX_LENGTH (UINT32_C(1) << 20)
 #define EM_OPTIONAL UINT32_C(0x80000000)
 
 /* ---- small proofs ------------------------------------------------------------------------ */

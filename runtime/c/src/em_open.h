@@ -1,8 +1,10 @@
-/* Private: what the two files of the validation share. */
+/* Private: what the files of the validation share. */
 #ifndef EM_OPEN_H
 #define EM_OPEN_H
 
 #include "em_layout.h"
+
+#define EM_MAX_LENGTH (UINT32_C(1) << 20) /* of a tap or a result */
 
 /* The sections in the order of their kinds. */
 enum {
@@ -36,5 +38,45 @@ EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id);
 
 /* Every node in turn: N1 to N10, sections 7.4 and 7.5, A5, P5, P6. In em_open_nodes.c. */
 EM_INTERNAL em_status em_check_nodes(em_reader *r);
+
+/* The tables of the ops of sections 7.6 to 7.8, and of exceeds, gather, reduce, distances and
+ * logsumexp. Completes the length and bits of *result. In em_open_dense.c. */
+EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em_facts x,
+                                     em_facts *result);
+
+/* ---- small proofs ---- */
+
+/* The smallest w with n <= 2^w. */
+EM_INLINE uint32_t em_width(uint32_t n) {
+    uint32_t w = 0;
+    while (w < 32 && (UINT64_C(1) << w) < n) {
+        w++;
+    }
+    return w;
+}
+
+EM_INLINE uint32_t em_larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+EM_INLINE uint32_t em_magnitude(int32_t v) { return v < 0 ? 0u - (uint32_t)v : (uint32_t)v; }
+
+EM_INLINE uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = em_larger(largest, em_magnitude(v[i]));
+    }
+    return largest;
+}
+
+EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
+    int finite = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        finite &= em_is_finite(bits[i]);
+    }
+    return finite;
+}
+
+EM_INLINE int em_has_type(const em_table *t, uint32_t dtype, uint64_t count) {
+    return t->dtype == dtype && t->count == count;
+}
 
 #endif /* EM_OPEN_H */

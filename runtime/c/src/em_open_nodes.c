@@ -6,36 +6,7 @@
 
 #define EM_MAX_TREE_NODES 65536u
 
-/* ---- small proofs ------------------------------------------------------------------------ */
-
-/* The smallest w with n <= 2^w. */
-static uint32_t width(uint32_t n) {
-    uint32_t w = 0;
-    while (w < 32 && (UINT64_C(1) << w) < n) {
-        w++;
-    }
-    return w;
-}
-
-static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-static uint32_t magnitude(int32_t v) { return v < 0 ? 0u - (uint32_t)v : (uint32_t)v; }
-
-static uint32_t largest_magnitude(const em_i32 *v, uint32_t n) {
-    uint32_t largest = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        largest = larger(largest, magnitude(v[i]));
-    }
-    return largest;
-}
-
-static int all_finite(const em_u32 *bits, uint32_t n) {
-    int finite = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        finite &= em_is_finite(bits[i]);
-    }
-    return finite;
-}
+/* ---- what each op prescribes -------------------------------------------------------------- */
 
 static int is_int(uint32_t dtype) {
     return dtype == EM_I8 || dtype == EM_U8 || dtype == EM_I16 || dtype == EM_I32;
@@ -44,8 +15,6 @@ static int is_int(uint32_t dtype) {
 static uint32_t tap_bits(uint32_t dtype) {
     return dtype == EM_I8 ? 7 : dtype == EM_U8 ? 8 : dtype == EM_I16 ? 15 : 0;
 }
-
-/* ---- nodes: what each op prescribes ------------------------------------------------------- */
 
 EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id) {
     em_facts f;
@@ -63,38 +32,42 @@ EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id) {
 static const struct {
     uint8_t inputs, tables;
 } OPS[EM_OP_COUNT] = {
-    [EM_OP_ARGMAX] = {1, 0}, [EM_OP_MAX] = {1, 0},    [EM_OP_SUB] = {2, 0}, [EM_OP_LUT] = {1, 2},
-    [EM_OP_SUM] = {1, 0},    [EM_OP_TO_F32] = {1, 1}, [EM_OP_EXP] = {1, 0}, [EM_OP_LOG] = {1, 0},
-    [EM_OP_ADD] = {2, 0},    [EM_OP_MUL] = {2, 0},    [EM_OP_DIV] = {2, 0}, [EM_OP_BOXES] = {2, 4},
-    [EM_OP_TREES] = {1, 3},  [EM_OP_OMIT] = {2, 0},
+    [EM_OP_ARGMAX] = {1, 0},    [EM_OP_MAX] = {1, 0},       [EM_OP_SUB] = {2, 0},
+    [EM_OP_LUT] = {1, 2},       [EM_OP_SUM] = {1, 0},       [EM_OP_TO_F32] = {1, 2},
+    [EM_OP_EXP] = {1, 0},       [EM_OP_LOG] = {1, 0},       [EM_OP_ADD] = {2, 0},
+    [EM_OP_MUL] = {2, 0},       [EM_OP_DIV] = {2, 0},       [EM_OP_BOXES] = {2, 4},
+    [EM_OP_TREES] = {1, 3},     [EM_OP_OMIT] = {2, 0},      [EM_OP_EXCEEDS] = {1, 1},
+    [EM_OP_GATHER] = {1, 1},    [EM_OP_REDUCE] = {1, 1},    [EM_OP_AFFINE] = {1, 2},
+    [EM_OP_SELECT] = {2, 0},    [EM_OP_TABLES] = {1, 4},    [EM_OP_KERNELS] = {1, 4},
+    [EM_OP_DISTANCES] = {1, 1}, [EM_OP_LOGSUMEXP] = {1, 1},
 };
 
-static int is_argmax(const em_monitor *m, uint32_t id) {
-    return id >= m->n_taps && em_node_at(m, id - m->n_taps)->op == EM_OP_ARGMAX;
-}
-
-/* The number of classes that an argmax node chooses from. */
+/* The number of classes that a class node chooses from; 0 for every other value. */
 static uint32_t classes_of(const em_monitor *m, uint32_t id) {
-    return em_facts_of(m, em_node_at(m, id - m->n_taps)->x).length;
-}
-
-static int has_type(const em_table *t, uint32_t dtype, uint64_t count) {
-    return t->dtype == dtype && t->count == count;
+    if (id < m->n_taps) {
+        return 0;
+    }
+    const em_node *node = em_node_at(m, id - m->n_taps);
+    if (node->op == EM_OP_EXCEEDS) {
+        return 2;
+    }
+    return node->op == EM_OP_ARGMAX ? em_facts_of(m, node->x).length : 0;
 }
 
 static em_status check_lut(const em_reader *r, const em_node *node, em_facts *result) {
     const em_table *t = em_table_at(&r->m, node->first_table);
     if (t[0].dtype != EM_I32 || t[0].count < 1 || t[0].count > 65536 ||
-        !has_type(&t[1], EM_I32, 1)) {
+        !em_has_type(&t[1], EM_I32, 1)) {
         return EM_E_TABLE;
     }
     const em_i32 *entries = (const em_i32 *)em_data_of(&r->m, node, 0);
-    result->bits = width(largest_magnitude(entries, t[0].count));
+    result->bits = em_width(em_largest_magnitude(entries, t[0].count));
     return EM_OK;
 }
 
 static em_status check_to_f32(const em_reader *r, const em_node *node) {
-    if (!has_type(em_table_at(&r->m, node->first_table), EM_F32, 1)) {
+    const em_table *t = em_table_at(&r->m, node->first_table);
+    if (!em_has_type(&t[0], EM_F32, 1) || !em_has_type(&t[1], EM_I32, 1)) {
         return EM_E_TABLE;
     }
     const float scale = *(const em_f32 *)em_data_of(&r->m, node, 0);
@@ -104,7 +77,7 @@ static em_status check_to_f32(const em_reader *r, const em_node *node) {
 /* B1, B2: finite corners, none below its partner */
 static em_status check_corners(uint32_t dtype, const void *lower, const void *upper, uint32_t n) {
     if (dtype == EM_F32 &&
-        (!all_finite((const em_u32 *)lower, n) || !all_finite((const em_u32 *)upper, n))) {
+        (!em_all_finite((const em_u32 *)lower, n) || !em_all_finite((const em_u32 *)upper, n))) {
         return EM_E_BOX;
     }
     int ordered = 1;
@@ -116,7 +89,8 @@ static em_status check_corners(uint32_t dtype, const void *lower, const void *up
 }
 
 /* B3, B5 */
-static em_status check_weights(uint32_t dtype, const void *weight, uint32_t n) {
+static em_status check_weights(em_facts x, const void *weight) {
+    const uint32_t dtype = x.dtype, n = x.length;
     for (uint32_t i = 0; i < n; i++) {
         const float f = ((const em_f32 *)weight)[i];
         const int positive =
@@ -128,9 +102,8 @@ static em_status check_weights(uint32_t dtype, const void *weight, uint32_t n) {
     if (dtype == EM_F32) {
         return EM_OK;
     }
-    const uint32_t distance_bits = dtype == EM_I16 ? 16 : 8;
-    const uint32_t weight_bits = width(largest_magnitude((const em_i32 *)weight, n));
-    return weight_bits + distance_bits <= 30 ? EM_OK : EM_E_BITS;
+    const uint32_t weight_bits = em_width(em_largest_magnitude((const em_i32 *)weight, n));
+    return weight_bits + x.bits + 1 <= 30 ? EM_OK : EM_E_BITS;
 }
 
 /* B4 */
@@ -146,15 +119,15 @@ static em_status check_boxes(const em_reader *r, const em_node *node, em_facts x
     const uint32_t classes = classes_of(&r->m, node->y);
     const em_table *t = em_table_at(&r->m, node->first_table);
     if (t[0].dtype != x.dtype || t[0].count % x.length != 0 ||
-        !has_type(&t[1], x.dtype, t[0].count) ||
-        !has_type(&t[2], x.dtype == EM_F32 ? EM_F32 : EM_I32, x.length) ||
-        !has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
+        !em_has_type(&t[1], x.dtype, t[0].count) ||
+        !em_has_type(&t[2], x.dtype == EM_F32 ? EM_F32 : EM_I32, x.length) ||
+        !em_has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
         return EM_E_TABLE;
     }
     em_status status =
         check_corners(x.dtype, em_data_of(&r->m, node, 0), em_data_of(&r->m, node, 1), t[0].count);
     if (status == EM_OK) {
-        status = check_weights(x.dtype, em_data_of(&r->m, node, 2), x.length);
+        status = check_weights(x, em_data_of(&r->m, node, 2));
     }
     if (status == EM_OK) {
         status = check_classes((const em_u32 *)em_data_of(&r->m, node, 3), classes,
@@ -207,8 +180,9 @@ static em_status check_trees(const em_reader *r, const em_node *node, em_facts x
                              em_facts *result) {
     const em_table *t = em_table_at(&r->m, node->first_table);
     const uint32_t n = t[1].count, trees = t[2].count / 2;
-    if (n < 1 || n > EM_MAX_TREE_NODES || trees < 1 || !has_type(&t[0], EM_U32, (uint64_t)n * 2) ||
-        t[1].dtype != EM_I32 || !has_type(&t[2], EM_U32, (uint64_t)trees * 2)) {
+    if (n < 1 || n > EM_MAX_TREE_NODES || trees < 1 ||
+        !em_has_type(&t[0], EM_U32, (uint64_t)n * 2) || t[1].dtype != EM_I32 ||
+        !em_has_type(&t[2], EM_U32, (uint64_t)trees * 2)) {
         return EM_E_TABLE;
     }
     const em_tree_node *nodes = (const em_tree_node *)em_data_of(&r->m, node, 0);
@@ -227,7 +201,7 @@ static em_status check_trees(const em_reader *r, const em_node *node, em_facts x
     if (end != n) {
         return EM_E_TREE; /* R1 */
     }
-    result->bits = width(largest_magnitude(values, n)) + width(trees);
+    result->bits = em_width(em_largest_magnitude(values, n)) + em_width(trees);
     return EM_OK;
 }
 
@@ -236,12 +210,12 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
                           em_facts *result) {
     const int f32 = x.dtype == EM_F32;
     const int wide = x.dtype == EM_I32 || x.dtype == EM_I64;
-    const uint32_t more_bits = larger(x.bits, y.bits) + 1;
+    const uint32_t more_bits = em_larger(x.bits, y.bits) + 1;
     int fits = 0;
     switch (node->op) {
     case EM_OP_ARGMAX:
         fits = f32 || is_int(x.dtype);
-        *result = (em_facts){EM_I32, 1, width(x.length)};
+        *result = (em_facts){EM_I32, 1, em_width(x.length)};
         break;
     case EM_OP_MAX:
         fits = f32 || is_int(x.dtype);
@@ -257,7 +231,7 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         break;
     case EM_OP_SUM:
         fits = f32 || x.dtype == EM_I32;
-        *result = (em_facts){f32 ? EM_F32 : EM_I64, 1, x.bits + width(x.length)};
+        *result = (em_facts){f32 ? EM_F32 : EM_I64, 1, x.bits + em_width(x.length)};
         break;
     case EM_OP_TO_F32:
         fits = is_int(x.dtype) || x.dtype == EM_I64;
@@ -282,17 +256,42 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         *result = (em_facts){EM_F32, x.length, 0};
         break;
     case EM_OP_BOXES:
-        fits = node->x < r->m.n_taps && is_argmax(&r->m, node->y);
+        fits = (f32 || (is_int(x.dtype) && x.dtype != EM_I32)) && classes_of(&r->m, node->y) > 0;
         *result = (em_facts){f32 ? EM_F32 : EM_I32, 1, 30};
         break;
     case EM_OP_TREES:
-        fits = node->x < r->m.n_taps;
+        fits = f32 || is_int(x.dtype);
         *result = (em_facts){EM_I32, 1, 0};
         break;
     case EM_OP_OMIT:
-        fits = (f32 || x.dtype == EM_I32) && is_argmax(&r->m, node->y) &&
-               classes_of(&r->m, node->y) == x.length;
+        fits = (f32 || x.dtype == EM_I32) && classes_of(&r->m, node->y) == x.length;
         *result = x;
+        break;
+    case EM_OP_EXCEEDS:
+        fits = (f32 || is_int(x.dtype)) && x.length == 1;
+        *result = (em_facts){EM_I32, 1, 0};
+        break;
+    case EM_OP_GATHER:
+    case EM_OP_REDUCE:
+    case EM_OP_AFFINE:
+        fits = f32 || is_int(x.dtype);
+        *result = (em_facts){f32 ? EM_F32 : EM_I32, node->length, x.bits};
+        break;
+    case EM_OP_SELECT: {
+        const uint32_t classes = classes_of(&r->m, node->y);
+        fits = (f32 || x.dtype == EM_I32) && classes > 0 && x.length % classes == 0;
+        *result = (em_facts){x.dtype, fits ? x.length / classes : 0, x.bits};
+        break;
+    }
+    case EM_OP_TABLES:
+        fits = f32;
+        *result = (em_facts){EM_I32, node->length, 0};
+        break;
+    case EM_OP_KERNELS:
+    case EM_OP_DISTANCES:
+    case EM_OP_LOGSUMEXP:
+        fits = f32;
+        *result = (em_facts){EM_F32, node->length, 0};
         break;
     default:
         break;
@@ -311,6 +310,15 @@ static em_status check_op_tables(const em_reader *r, const em_node *node, em_fac
         return check_boxes(r, node, x);
     case EM_OP_TREES:
         return check_trees(r, node, x, result);
+    case EM_OP_EXCEEDS:
+    case EM_OP_GATHER:
+    case EM_OP_REDUCE:
+    case EM_OP_AFFINE:
+    case EM_OP_TABLES:
+    case EM_OP_KERNELS:
+    case EM_OP_DISTANCES:
+    case EM_OP_LOGSUMEXP:
+        return em_check_dense(r, node, x, result);
     default:
         return EM_OK;
     }
@@ -336,7 +344,8 @@ static em_status check_tables_taken(em_reader *r, const em_node *node) {
 }
 
 static em_status check_result(em_reader *r, const em_node *node, em_facts result) {
-    if (node->dtype != result.dtype || node->length != result.length) {
+    if (node->dtype != result.dtype || node->length != result.length || result.length < 1 ||
+        result.length > EM_MAX_LENGTH) {
         return EM_E_NODE; /* N2, N3 */
     }
     const uint32_t bits = result.dtype == EM_F32 ? 0 : result.bits;
@@ -393,7 +402,7 @@ EM_INTERNAL em_status em_check_nodes(em_reader *r) {
     if (r->m.workspace_size != r->used) {
         return EM_E_NODE; /* P6 */
     }
-    if (r->m.predicted >= r->m.n_taps + r->m.n_nodes || !is_argmax(&r->m, r->m.predicted)) {
+    if (r->m.predicted >= r->m.n_taps + r->m.n_nodes || classes_of(&r->m, r->m.predicted) == 0) {
         return EM_E_NODE; /* P5 */
     }
     return EM_OK;

@@ -1,16 +1,13 @@
 /*
- * The arithmetic of the 14 ops, section 7 of FORMAT.md.
+ * The arithmetic of the ops, section 7 of FORMAT.md.
  *
  * Integers cannot wrap: em_open has proved a bound of every result (rule N8). Floats are one
  * binary32 operation a statement, so that nothing is left to the compiler's taste; build with
  * -ffp-contract=off, for gcc does not know the pragma below. em_self_test finds a build that
  * fuses nevertheless.
  */
+#include "em_math.h"
 #include "em_ops.h"
-
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
 
 /* ---- argmax, max ------------------------------------------------------------------------- */
 
@@ -105,11 +102,9 @@ static void run_lut(const em_i32 *x, uint32_t n, const em_i32 *entries, uint32_t
     }
 }
 
-static void run_to_f32(em_value x, float scale, em_f32 *out) {
+static void run_to_f32(em_value x, float scale, int32_t zero, em_f32 *out) {
     for (uint32_t i = 0; i < x.length; i++) {
-        const float v = x.dtype == EM_I64
-                            ? (float)((const em_i64 *)x.data)[i]
-                            : (float)em_int_at(x.dtype, x.data, i); /* to nearest even */
+        const float v = (float)(wide_int_at(x, i) - zero); /* to nearest even */
         out[i] = v * scale;
     }
 }
@@ -118,6 +113,27 @@ static void run_to_f32(em_value x, float scale, em_f32 *out) {
 static void run_omit(em_value x, em_value y, void *out) {
     memcpy(out, x.data, (size_t)x.length * 4);
     ((em_i32 *)out)[*(const em_i32 *)y.data] = 0;
+}
+
+static void run_exceeds(em_value x, const void *threshold, em_i32 *out) {
+    *out = x.dtype == EM_F32 ? *(const em_f32 *)x.data > *(const em_f32 *)threshold
+                             : em_int_at(x.dtype, x.data, 0) > *(const em_i32 *)threshold;
+}
+
+static void run_gather(em_value x, const em_u32 *index, uint32_t n, void *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (x.dtype == EM_F32) {
+            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[index[i]];
+        } else {
+            ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, index[i]);
+        }
+    }
+}
+
+/* The part of x that belongs to class `y`; i32 and f32 alike. */
+static void run_select(em_value x, em_value y, uint32_t n, void *out) {
+    const uint32_t at = (uint32_t) * (const em_i32 *)y.data * n;
+    memcpy(out, (const em_u32 *)x.data + at, (size_t)n * 4);
 }
 
 /* ---- sum --------------------------------------------------------------------------------- */
@@ -130,115 +146,45 @@ static int64_t sum_i32(const em_i32 *x, uint32_t n) {
     return sum;
 }
 
-/*
- * Section 7.1 without a copy of x. The last halving adds the sum of the even elements to that of
- * the odd ones, the one before does so within each, and so on: the elements enter a balanced
- * binary tree in bit-reversed order. `pending[k]` is a subtree that waits for its sibling.
- */
-static float halving_sum(const em_f32 *x, uint32_t n) {
-    float pending[21]; /* n <= 2^20 */
-    uint32_t waiting = 0, p = 1, reversed = 0;
-    while (p < n) {
-        p *= 2;
-    }
-    for (uint32_t j = 0; j < p; j++) {
-        float sum = reversed < n ? x[reversed] : 0.0f;
-        for (uint32_t k = j; k & 1; k >>= 1) {
-            waiting--;
-            sum = pending[waiting] + sum;
-        }
-        pending[waiting] = sum;
-        waiting++;
-
-        uint32_t bit = p >> 1; /* add 1 to a counter whose bits are mirrored */
-        while (reversed & bit) {
-            reversed ^= bit;
-            bit >>= 1;
-        }
-        reversed |= bit;
-    }
-    return pending[0];
-}
-
 static void run_sum(em_value x, void *out) {
     if (x.dtype == EM_F32) {
-        *(em_f32 *)out = halving_sum((const em_f32 *)x.data, x.length);
+        const em_terms terms = {.a = (const em_f32 *)x.data};
+        *(em_f32 *)out = em_halving_sum(em_term_plain, &terms, x.length);
     } else {
         *(em_i64 *)out = sum_i32((const em_i32 *)x.data, x.length);
     }
 }
 
+/* Of each channel over its positions; of floats the mean. */
+static void run_reduce(em_value x, uint32_t channels, void *out) {
+    const uint32_t positions = x.length / channels;
+    const float share = (float)(1.0 / (double)positions);
+    for (uint32_t c = 0; c < channels; c++) {
+        if (x.dtype == EM_F32) {
+            const em_terms terms = {.a = (const em_f32 *)x.data + c, .stride = channels};
+            const float sum = em_halving_sum(em_term_strided, &terms, positions);
+            ((em_f32 *)out)[c] = sum * share;
+        } else {
+            int32_t sum = 0;
+            for (uint32_t p = 0; p < positions; p++) {
+                sum += em_int_at(x.dtype, x.data, (size_t)p * channels + c);
+            }
+            ((em_i32 *)out)[c] = sum;
+        }
+    }
+}
+
 /* ---- exp, log ---------------------------------------------------------------------------- */
-
-/* p = p * x + c as two operations. */
-EM_INLINE float horner(float p, float x, float c) {
-    const float product = p * x;
-    return product + c;
-}
-
-/* Section 7.2 */
-EM_INLINE float exp_f32(float x) {
-    const float log2_e = em_float_of(UINT32_C(0x3FB8AA3B));
-    const float ln2_high = em_float_of(UINT32_C(0x3F318000));
-    const float ln2_low = em_float_of(UINT32_C(0xB95E8083));
-
-    x = x < -86.0f ? -86.0f : x; /* a NaN passes ... */
-    x = x > 86.0f ? 86.0f : x;
-    const float scaled = x * log2_e;
-    const float t = scaled + 0.5f;
-    int32_t k = (int32_t)(t == t ? t : 0.0f); /* ... but is not converted, and comes out below */
-    k -= (float)k > t;                        /* truncated; now floored */
-
-    const float kf = (float)k;
-    const float k_high = kf * ln2_high;
-    const float k_low = kf * ln2_low;
-    float r = x - k_high;
-    r = r - k_low;
-    float p = (float)(1.0 / 5040.0);
-    p = horner(p, r, (float)(1.0 / 720.0));
-    p = horner(p, r, (float)(1.0 / 120.0));
-    p = horner(p, r, (float)(1.0 / 24.0));
-    p = horner(p, r, (float)(1.0 / 6.0));
-    p = horner(p, r, 0.5f);
-    p = horner(p, r, 1.0f);
-    p = horner(p, r, 1.0f);
-    return p * em_float_of((uint32_t)(k + 127) << 23);
-}
-
-/* Section 7.3 */
-EM_INLINE float log_f32(float x) {
-    const float ln2 = em_float_of(UINT32_C(0x3F317218));
-
-    x = x < FLT_MIN ? FLT_MIN : x; /* 2^-126 */
-    const uint32_t bits = em_bits_of(x);
-    const float k = (float)((int32_t)(bits >> 23) - 127);
-    const float m = em_float_of((bits & UINT32_C(0x007FFFFF)) | UINT32_C(0x3F800000));
-    const float above = m - 1.0f;
-    const float below = m + 1.0f;
-    const float s = above / below;
-    const float t = s * s;
-    float p = (float)(2.0 / 13.0);
-    p = horner(p, t, (float)(2.0 / 11.0));
-    p = horner(p, t, (float)(2.0 / 9.0));
-    p = horner(p, t, (float)(2.0 / 7.0));
-    p = horner(p, t, (float)(2.0 / 5.0));
-    p = horner(p, t, (float)(2.0 / 3.0));
-    p = horner(p, t, 2.0f);
-    const float mantissa = s * p;
-    const float exponent = k * ln2;
-    const float result = mantissa + exponent;
-    return em_is_finite(bits) ? result : x - x; /* of no number: NaN */
-}
 
 static void run_exp(const em_f32 *x, uint32_t n, em_f32 *out) {
     for (uint32_t i = 0; i < n; i++) {
-        out[i] = exp_f32(x[i]);
+        out[i] = em_exp(x[i]);
     }
 }
 
 static void run_log(const em_f32 *x, uint32_t n, em_f32 *out) {
     for (uint32_t i = 0; i < n; i++) {
-        out[i] = log_f32(x[i]);
+        out[i] = em_log(x[i]);
     }
 }
 
@@ -423,7 +369,8 @@ EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value 
         run_sum(x, out);
         break;
     case EM_OP_TO_F32:
-        run_to_f32(x, *(const em_f32 *)em_data_of(m, node, 0), (em_f32 *)out);
+        run_to_f32(x, *(const em_f32 *)em_data_of(m, node, 0),
+                   *(const em_i32 *)em_data_of(m, node, 1), (em_f32 *)out);
         break;
     case EM_OP_EXP:
         run_exp((const em_f32 *)x.data, x.length, (em_f32 *)out);
@@ -445,6 +392,25 @@ EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value 
         break;
     case EM_OP_OMIT:
         run_omit(x, y, out);
+        break;
+    case EM_OP_EXCEEDS:
+        run_exceeds(x, em_data_of(m, node, 0), (em_i32 *)out);
+        break;
+    case EM_OP_GATHER:
+        run_gather(x, (const em_u32 *)em_data_of(m, node, 0), node->length, out);
+        break;
+    case EM_OP_REDUCE:
+        run_reduce(x, node->length, out);
+        break;
+    case EM_OP_SELECT:
+        run_select(x, y, node->length, out);
+        break;
+    case EM_OP_AFFINE:
+    case EM_OP_TABLES:
+    case EM_OP_KERNELS:
+    case EM_OP_DISTANCES:
+    case EM_OP_LOGSUMEXP:
+        em_run_dense(m, node, x, out);
         break;
     default: /* EM_OP_TREES: em_open admits no other, N1 */
         run_trees(m, node, x, (em_i32 *)out);

@@ -1,0 +1,156 @@
+/* Private: sums, exponentials and logarithms of floats, each operation in a fixed order. */
+#ifndef EM_MATH_H
+#define EM_MATH_H
+
+#include "em_layout.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+/* ---- the halving sum, section 7.1 --------------------------------------------------------- */
+
+/* What the terms of a sum are made of; each kind of term takes what it needs. */
+typedef struct em_terms {
+    const em_f32 *a;
+    const em_f32 *b;
+    const int8_t *codes;
+    float scale;
+    size_t stride;
+} em_terms;
+
+EM_INLINE float em_term_plain(const em_terms *t, size_t i) { return t->a[i]; }
+
+EM_INLINE float em_term_strided(const em_terms *t, size_t i) { return t->a[i * t->stride]; }
+
+EM_INLINE float em_term_product(const em_terms *t, size_t i) { return t->a[i] * t->b[i]; }
+
+EM_INLINE float em_term_square(const em_terms *t, size_t i) {
+    const float u = t->a[i] - t->b[i];
+    return u * u;
+}
+
+EM_INLINE float em_term_square_of_code(const em_terms *t, size_t i) {
+    const float v = (float)t->codes[i] * t->scale;
+    const float u = t->a[i] - v;
+    return u * u;
+}
+
+typedef float (*em_term)(const em_terms *t, size_t i);
+
+#define EM_SUM_LANES 8u
+#define EM_SUM_LEVELS 18u /* n <= 2^20 in rows of 8 */
+
+/*
+ * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
+ * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
+ * added as they are read, eight lanes side by side, and `pending` holds the subtrees that wait for
+ * their siblings. `term` is a constant at each call.
+ */
+EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    float pending[EM_SUM_LEVELS][EM_SUM_LANES];
+    uint32_t waiting = 0, rows = 1, reversed = 0;
+    while (rows * EM_SUM_LANES < n) {
+        rows *= 2;
+    }
+    for (uint32_t j = 0; j < rows; j++) {
+        float *sum = pending[waiting];
+        const uint32_t first = reversed * EM_SUM_LANES;
+        if (first + EM_SUM_LANES <= n) {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                sum[l] = term(t, first + l);
+            }
+        } else {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                sum[l] = first + l < n ? term(t, first + l) : 0.0f;
+            }
+        }
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            waiting--;
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                pending[waiting][l] = pending[waiting][l] + pending[waiting + 1][l];
+            }
+        }
+        waiting++;
+
+        uint32_t bit = rows >> 1; /* add 1 to a counter whose bits are mirrored */
+        while (reversed & bit) {
+            reversed ^= bit;
+            bit >>= 1;
+        }
+        reversed |= bit;
+    }
+    float *lane = pending[0];
+    for (uint32_t half = EM_SUM_LANES / 2; half > 0; half /= 2) {
+        if (half < n) { /* a vector of n elements has no halvings above its own */
+            for (uint32_t l = 0; l < half; l++) {
+                lane[l] = lane[l] + lane[l + half];
+            }
+        }
+    }
+    return lane[0];
+}
+
+/* ---- exp, log ---------------------------------------------------------------------------- */
+
+/* p = p * x + c as two operations. */
+EM_INLINE float em_horner(float p, float x, float c) {
+    const float product = p * x;
+    return product + c;
+}
+
+/* Section 7.2 */
+EM_INLINE float em_exp(float x) {
+    const float log2_e = em_float_of(UINT32_C(0x3FB8AA3B));
+    const float ln2_high = em_float_of(UINT32_C(0x3F318000));
+    const float ln2_low = em_float_of(UINT32_C(0xB95E8083));
+
+    x = x < -86.0f ? -86.0f : x; /* a NaN passes ... */
+    x = x > 86.0f ? 86.0f : x;
+    const float scaled = x * log2_e;
+    const float t = scaled + 0.5f;
+    int32_t k = (int32_t)(t == t ? t : 0.0f); /* ... but is not converted, and comes out below */
+    k -= (float)k > t;                        /* truncated; now floored */
+
+    const float kf = (float)k;
+    const float k_high = kf * ln2_high;
+    const float k_low = kf * ln2_low;
+    float r = x - k_high;
+    r = r - k_low;
+    float p = (float)(1.0 / 5040.0);
+    p = em_horner(p, r, (float)(1.0 / 720.0));
+    p = em_horner(p, r, (float)(1.0 / 120.0));
+    p = em_horner(p, r, (float)(1.0 / 24.0));
+    p = em_horner(p, r, (float)(1.0 / 6.0));
+    p = em_horner(p, r, 0.5f);
+    p = em_horner(p, r, 1.0f);
+    p = em_horner(p, r, 1.0f);
+    return p * em_float_of((uint32_t)(k + 127) << 23);
+}
+
+/* Section 7.3 */
+EM_INLINE float em_log(float x) {
+    const float ln2 = em_float_of(UINT32_C(0x3F317218));
+
+    x = x < FLT_MIN ? FLT_MIN : x; /* 2^-126 */
+    const uint32_t bits = em_bits_of(x);
+    const float k = (float)((int32_t)(bits >> 23) - 127);
+    const float m = em_float_of((bits & UINT32_C(0x007FFFFF)) | UINT32_C(0x3F800000));
+    const float above = m - 1.0f;
+    const float below = m + 1.0f;
+    const float s = above / below;
+    const float t = s * s;
+    float p = (float)(2.0 / 13.0);
+    p = em_horner(p, t, (float)(2.0 / 11.0));
+    p = em_horner(p, t, (float)(2.0 / 9.0));
+    p = em_horner(p, t, (float)(2.0 / 7.0));
+    p = em_horner(p, t, (float)(2.0 / 5.0));
+    p = em_horner(p, t, (float)(2.0 / 3.0));
+    p = em_horner(p, t, 2.0f);
+    const float mantissa = s * p;
+    const float exponent = k * ln2;
+    const float result = mantissa + exponent;
+    return em_is_finite(bits) ? result : x - x; /* of no number: NaN */
+}
+
+#endif /* EM_MATH_H */
