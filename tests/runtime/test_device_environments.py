@@ -21,7 +21,7 @@ from tests.conftest import DEMO
 
 VARIABLE = "EDGEMON_DEVICE_PYTHONS"
 ENVIRONMENTS = ("litert", "tflite-runtime")
-ABSENT = ("sklearn", "scipy", "onnx", "onnxruntime", "tensorflow", "typer", "flatbuffers")
+ABSENT = ("sklearn", "scipy", "onnx", "onnxruntime", "tensorflow", "typer")
 SCRIPT = """
 import importlib.util, json, sys
 import numpy as np
