@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 REAL = "float64"
 TAP_BITS = {"int8": 7, "uint8": 8, "int16": 15, "float32": 0}
 MAX_LENGTH = 1 << 20
+MAX_WORKSPACE = 1 << 24
 MAX_BITS = {"int32": 30, "int64": 62}
 NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(np.float32).max), REAL: np.inf}
 

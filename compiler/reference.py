@@ -81,9 +81,9 @@ def run_device(
     overflow = np.zeros(len(taps[0]), bool)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for node in program.nodes:
-            value = OPS[node.op](node, *(values[i] for i in node.inputs))
+            value: Array = OPS[node.op](node, *(values[i] for i in node.inputs))
             if clears_overflow(node):
-                bad = ~np.isfinite(value).all(axis=1)
+                bad = np.logical_not(np.isfinite(value).all(axis=1, keepdims=True))[:, 0]
                 overflow |= bad
                 value = np.where(bad[:, None], value.dtype.type(0), value)
             values.append(value)
@@ -241,7 +241,8 @@ def reduce(node: Node, x: Array) -> Array:
     channels = int(node.tables[0][0])
     parts = _wide(x).reshape(len(x), -1, channels)
     if x.dtype.kind != "f":
-        return parts.sum(axis=1, dtype=np.int32)
+        total: Array = parts.sum(axis=1, dtype=np.int32)
+        return total
     flat = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
     mean: Array = halving_sum(flat).reshape(len(x), channels) * x.dtype.type(1 / parts.shape[1])
     return mean
@@ -267,7 +268,7 @@ def tables(node: Node, x: Array) -> Array:
     t = np.minimum(np.maximum(t, x.dtype.type(0)), x.dtype.type(bins - 1))
     index = t.astype(np.int64)
     table = entries.reshape(classes, x.shape[1], bins).astype(np.int64)
-    found = table[:, np.arange(x.shape[1]), index].sum(axis=2).T
+    found: Array = table[:, np.arange(x.shape[1]), index].sum(axis=2).T
     return found.astype(x.dtype if x.dtype == REAL else np.int32)
 
 
@@ -276,11 +277,11 @@ def kernels(node: Node, x: Array) -> Array:
     classes, count = (int(v) for v in shape)
     centre = (centres.astype(x.dtype) * scale).reshape(classes, count, -1)
     own = x.reshape(len(x), classes, -1)
-    squares = [
-        _rowwise(own[:, c], lambda rows, c=c: np.square(rows[:, None, :] - centre[c]))
-        for c in range(classes)
-    ]
-    return np.subtract(log_weight, np.concatenate(squares, axis=1) * x.dtype.type(0.5))
+    squares = np.concatenate(
+        [_squared_distances(own[:, c], centre[c]) for c in range(classes)], axis=1
+    )
+    result: Array = log_weight - squares * x.dtype.type(0.5)
+    return result
 
 
 def logsumexp(node: Node, x: Array) -> Array:
@@ -292,19 +293,28 @@ def logsumexp(node: Node, x: Array) -> Array:
 
 
 def distances(node: Node, x: Array) -> Array:
-    centre = node.tables[0].reshape(-1, x.shape[1])
-    return _rowwise(x, lambda rows: np.square(rows[:, None, :] - centre))
+    return _squared_distances(x, node.tables[0].reshape(-1, x.shape[1]))
+
+
+def _squared_distances(x: Array, centres: Array) -> Array:
+    """(rows, centres)."""
+
+    def terms(rows: Array) -> Array:
+        return np.square(np.subtract(rows[:, None, :], centres))
+
+    return _rowwise(x, terms)
 
 
 def _rowwise(x: Array, terms: Callable[[Array], Array]) -> Array:
     """Halving sums over the last axis of ``terms(rows)`` (rows, k, n), some rows at a time."""
     one = terms(x[:1]) if len(x) else terms(np.zeros((1, x.shape[1]), x.dtype))
     step = max(1, BLOCK_ELEMENTS // max(1, one.size))
-    parts = [np.empty((0, one.shape[1]), x.dtype)]
+    parts: list[Array] = [np.empty((0, one.shape[1]), x.dtype)]
     for start in range(0, len(x), step):
         block = terms(x[start : start + step])
         parts.append(halving_sum(block.reshape(-1, block.shape[2])).reshape(block.shape[:2]))
-    return np.concatenate(parts)
+    result: Array = np.concatenate(parts)
+    return result
 
 
 OPS: dict[str, Callable[..., Array]] = {

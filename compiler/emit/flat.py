@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.ops import OPS
+from edgemon.compiler.ops import MAX_WORKSPACE, OPS
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
 
@@ -87,6 +88,10 @@ def write(artifact: Artifact) -> bytes:
         )  # fmt: skip
         n_tables += count
         workspace = _up(workspace + value.length * np.dtype(value.dtype).itemsize, 8)
+    if workspace > MAX_WORKSPACE:
+        raise CompileError(
+            f"the program needs {workspace} bytes of workspace; the format permits {MAX_WORKSPACE}"
+        )
     monitors = b"".join(_monitor(m, program, strings.add(m.name)) for m in program.monitors)
     counts = PROGRAM_RECORD.pack(
         len(program.taps), len(program.nodes), n_tables, len(program.monitors),

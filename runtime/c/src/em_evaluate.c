@@ -48,6 +48,9 @@ static em_status check_taps_given(const em_monitor *m, const em_tap *taps, size_
         if (taps[i].length != want->length) {
             return EM_E_TAP_LENGTH;
         }
+        if ((uintptr_t)taps[i].data % em_size_of(want->dtype) != 0) {
+            return EM_E_ALIGN;
+        }
     }
     for (uint32_t i = 0; i < m->n_taps; i++) {
         if (check_tap_values(&taps[i]) != EM_OK) {

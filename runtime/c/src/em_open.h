@@ -6,6 +6,8 @@
 
 #define EM_MAX_LENGTH (UINT32_C(1) << 20) /* of a tap or a result */
 
+#define EM_MAX_WORKSPACE (UINT32_C(1) << 24)
+
 /* The sections in the order of their kinds. */
 enum {
     EM_S_PROGRAM,

@@ -87,8 +87,8 @@ static em_status check_affine(const em_reader *r, const em_node *node, em_facts 
     return EM_OK;
 }
 
-static em_status check_tables(const em_reader *r, const em_node *node, em_facts x,
-                              em_facts *result) {
+static em_status check_density_tables(const em_reader *r, const em_node *node, em_facts x,
+                                      em_facts *result) {
     const em_table *t = em_table_at(&r->m, node->first_table);
     if (!em_has_type(&t[0], EM_F32, x.length) || !em_has_type(&t[1], EM_F32, x.length) ||
         !em_has_type(&t[2], EM_U32, 2) || t[3].dtype != EM_I16) {
@@ -152,7 +152,7 @@ EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em
     case EM_OP_AFFINE:
         return check_affine(r, node, x, result);
     case EM_OP_TABLES:
-        return check_tables(r, node, x, result);
+        return check_density_tables(r, node, x, result);
     case EM_OP_KERNELS:
         return check_kernels(r, node, x, result);
     case EM_OP_DISTANCES:

@@ -356,8 +356,8 @@ static em_status check_result(em_reader *r, const em_node *node, em_facts result
         return EM_E_NODE; /* N9 */
     }
     const uint32_t bytes = em_round_up(result.length * em_size_of(result.dtype), 8);
-    if (bytes > UINT32_MAX - r->used) {
-        return EM_E_NODE; /* P6: no 32-bit number could state the workspace */
+    if (bytes > EM_MAX_WORKSPACE - r->used) {
+        return EM_E_NODE; /* P6 */
     }
     r->used += bytes;
     return node->reserved == 0 ? EM_OK : EM_E_RESERVED; /* N10 */

@@ -20,6 +20,7 @@ const em_tap *sample_taps(uint32_t vector) {
 static void add_int_nodes(builder *b) {
     const int32_t entries[] = {0, 1, 2, 4}, base[] = {-3};
     const float scale[] = {0.5f};
+    const int32_t zero[] = {0};
     add_node(b, ARGMAX, EM_I32, 1, LOGITS, NONE, 2);
     add_node(b, MAX, EM_I32, 1, LOGITS, NONE, 7);
     add_node(b, SUB, EM_I32, 4, LOGITS, VALUE(N_MAX), 8);
@@ -28,6 +29,7 @@ static void add_int_nodes(builder *b) {
     add_node(b, LUT, EM_I32, 4, VALUE(N_SUB), NONE, 2);
     add_node(b, SUM, EM_I64, 1, VALUE(N_LUT), NONE, 4);
     add_table(b, EM_F32, 1, scale);
+    add_table(b, EM_I32, 1, zero);
     add_node(b, TO_F32, EM_F32, 1, VALUE(N_SUM), NONE, 0);
 }
 

@@ -34,6 +34,7 @@ enum {
     T_ENTRIES,
     T_BASE,
     T_SCALE,
+    T_ZERO,
     T_LOWER,
     T_UPPER,
     T_WEIGHT,

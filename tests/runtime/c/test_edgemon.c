@@ -344,6 +344,7 @@ int main(int argc, char **argv) {
     texts();
     test_ops();
     test_rules();
+    test_dense();
     printf("%u passed, %u failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

@@ -114,6 +114,7 @@ static void integers(void) {
     const int8_t x[] = {-128, 0, 127}, y[] = {127};
     const int32_t entries[] = {10, -20, 40}, base[] = {-128};
     const float scale[] = {0.25f};
+    const int32_t zero[] = {-6};
     start(&b);
     add_tap(&b, EM_I8, 3);
     add_tap(&b, EM_I8, 1);
@@ -125,6 +126,7 @@ static void integers(void) {
     const uint32_t twice = add_node(&b, ADD, EM_I64, 1, sum, sum, 9);
     add_node(&b, ADD, EM_I64, 3, sub, lut, 9);
     add_table(&b, EM_F32, 1, scale);
+    add_table(&b, EM_I32, 1, zero);
     add_node(&b, TO_F32, EM_F32, 1, twice, NONE, 0);
     EXPECT(run(&b, (em_tap[]){{x, EM_I8, 3}, {y, EM_I8, 1}}), EM_OK);
     EXPECT(i32(&b, 0, 0), -255);
@@ -136,7 +138,7 @@ static void integers(void) {
     EXPECT(i64(&b, 2, 0), 30);
     EXPECT(i64(&b, 3, 0), 60);
     EXPECT(i64(&b, 4, 0), -245);
-    EXPECT_F32(f32(&b, 5, 0), 15.0f);
+    EXPECT_F32(f32(&b, 5, 0), 16.5f); /* (60 - -6) / 4 */
 }
 
 static void lut_with_extreme_base(void) {
@@ -169,6 +171,7 @@ static void to_f32_rounds_to_even(void) {
     add_table(&b, EM_I32, 1, base);
     const uint32_t large = add_node(&b, LUT, EM_I32, 2, codes, NONE, 25);
     add_table(&b, EM_F32, 1, one);
+    add_table(&b, EM_I32, 1, base);
     add_node(&b, TO_F32, EM_F32, 2, large, NONE, 0);
     EXPECT(run(&b, (em_tap[]){{x, EM_I8, 2}, {x, EM_I8, 1}}), EM_OK);
     EXPECT_F32(f32(&b, 2, 0), 16777216.0f);

@@ -39,7 +39,8 @@ extern "C" {
 #define EM_STATUS_LIST(X)                                                                          \
     X(EM_OK, 0, "ok")                                                                              \
     X(EM_E_NULL, -1, "a required pointer is null")                                                 \
-    X(EM_E_ALIGN, -2, "the artifact or the workspace does not start at a multiple of 8 bytes")     \
+    X(EM_E_ALIGN, -2,                                                                              \
+      "the artifact or the workspace is not aligned to 8 bytes, or a tap to its elements")         \
     X(EM_E_SIZE, -3, "the file size in the header differs from the size supplied")                 \
     X(EM_E_MAGIC, -4, "not an edgemon artifact, or damaged by a text-mode copy")                   \
     X(EM_E_VERSION, -5, "written for another major version of the format")                         \

@@ -1,0 +1,270 @@
+/* The ops 15 to 23: by hand on good tables, and one bad file a rule. */
+#include "builder.h"
+#include "check.h"
+
+#include <string.h>
+
+enum { CODES, REALS };
+enum {
+    N_GATHER,
+    N_REDUCE,
+    N_AFFINE,
+    N_MAX,
+    N_EXCEEDS,
+    N_SELECT,
+    N_AFFINE_F32,
+    N_REDUCE_F32,
+    N_TABLES,
+    N_KERNELS,
+    N_LOGSUMEXP,
+    N_DISTANCES,
+    N_EXCEEDS_F32
+};
+enum {
+    T_INDEX,
+    T_CHANNELS,
+    T_WEIGHT,
+    T_BIAS,
+    T_THRESHOLD,
+    T_WEIGHT_F32,
+    T_BIAS_F32,
+    T_CHANNELS_F32,
+    T_ORIGIN,
+    T_RATE,
+    T_SHAPE,
+    T_ENTRIES,
+    T_KERNEL_SHAPE,
+    T_CENTRES,
+    T_SCALE,
+    T_LOG_WEIGHT,
+    T_GROUPS,
+    T_CENTRES_F32,
+    T_THRESHOLD_F32
+};
+
+#define VALUE(node) (2u + (uint32_t)(node))
+#define FIELD(kind, i, offset) field(a, (kind), (i), (offset))
+#define CONTENT(table, offset) (a->file + get32(FIELD(TABLES, (table), 4)) + (offset))
+
+static const int8_t CODE[] = {-128, 5, 127, 0};
+static const float REAL[] = {0.5f, -1.0f, 2.0f, 4.0f};
+
+static builder b;
+
+static void add_integer_nodes(void) {
+    const uint32_t index[] = {3, 0}, channels[] = {2};
+    const int16_t weight[] = {1, 2, 3, 4, -1, 0, 0, 1};
+    const int32_t bias[] = {10, -20}, threshold[] = {126};
+    add_table(&b, EM_U32, 2, index);
+    add_node(&b, 16, EM_I32, 2, CODES, NONE, 7);
+    add_table(&b, EM_U32, 1, channels);
+    add_node(&b, 17, EM_I32, 2, CODES, NONE, 8);
+    add_table(&b, EM_I16, 8, weight);
+    add_table(&b, EM_I32, 2, bias);
+    add_node(&b, 18, EM_I32, 2, CODES, NONE, 12);
+    add_node(&b, MAX, EM_I32, 1, CODES, NONE, 7);
+    add_table(&b, EM_I32, 1, threshold);
+    add_node(&b, 15, EM_I32, 1, VALUE(N_MAX), NONE, 0);
+    add_node(&b, 19, EM_I32, 1, VALUE(N_AFFINE), VALUE(N_EXCEEDS), 12);
+}
+
+static void add_float_nodes(void) {
+    const float weight[] = {1, 1, 1, 1, 2, 0, 0, -1}, bias[] = {0.5f, 1};
+    const float origin[] = {0, 0}, rate[] = {1, 1}, scale[] = {0.5f};
+    const uint32_t channels[] = {2}, shape[] = {2, 3}, kernels[] = {2, 2}, groups[] = {2};
+    const int16_t entries[] = {1, 2, 3, 10, 20, 30, -1, -2, -3, 100, 200, 300};
+    const int8_t centres[] = {12, 0, -4, 2};
+    const float log_weight[] = {0, 1, 2, 3}, points[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    const float threshold[] = {1.5f};
+    add_table(&b, EM_F32, 8, weight);
+    add_table(&b, EM_F32, 2, bias);
+    add_node(&b, 18, EM_F32, 2, REALS, NONE, 0);
+    add_table(&b, EM_U32, 1, channels);
+    add_node(&b, 17, EM_F32, 2, REALS, NONE, 0);
+    add_table(&b, EM_F32, 2, origin);
+    add_table(&b, EM_F32, 2, rate);
+    add_table(&b, EM_U32, 2, shape);
+    add_table(&b, EM_I16, 12, entries);
+    add_node(&b, 20, EM_I32, 2, VALUE(N_AFFINE_F32), NONE, 10);
+    add_table(&b, EM_U32, 2, kernels);
+    add_table(&b, EM_I8, 4, centres);
+    add_table(&b, EM_F32, 1, scale);
+    add_table(&b, EM_F32, 4, log_weight);
+    add_node(&b, 21, EM_F32, 4, VALUE(N_AFFINE_F32), NONE, 0);
+    add_table(&b, EM_U32, 1, groups);
+    add_node(&b, 23, EM_F32, 2, VALUE(N_KERNELS), NONE, 0);
+    add_table(&b, EM_F32, 8, points);
+    add_node(&b, 22, EM_F32, 2, REALS, NONE, 0);
+    add_table(&b, EM_F32, 1, threshold);
+    add_node(&b, 15, EM_I32, 1, VALUE(N_DISTANCES), NONE, 0);
+}
+
+/* The last node wants one number and gets two: set it right here, or leave it as a bad file. */
+static void make(artifact *a) {
+    start(&b);
+    add_tap(&b, EM_I8, 4);
+    add_tap(&b, EM_F32, 4);
+    add_integer_nodes();
+    add_float_nodes();
+    add_monitor(&b, VALUE(N_SELECT), (em_number){.i = 100}, (em_number){.i = 100});
+    finish(&b, VALUE(N_EXCEEDS), a);
+    set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_MAX));
+    set16(FIELD(TABLES, T_THRESHOLD_F32, 0), EM_I32);
+    fix_crc(a);
+}
+
+static uint64_t workspace[64];
+static em_result result;
+
+static em_status run(artifact *a, const float *real) {
+    em_monitor m;
+    const em_tap taps[] = {{CODE, EM_I8, 4}, {real, EM_F32, 4}};
+    const em_status status = em_open(&m, a->file, a->size);
+    return status == EM_OK ? em_evaluate(&m, taps, 2, workspace, sizeof workspace, &result)
+                           : status;
+}
+
+static int32_t i32(uint32_t node, uint32_t i) {
+    int32_t v;
+    memcpy(&v, (const uint8_t *)workspace + get32(b.nodes.at + 32 * node + 24) + 4 * i, 4);
+    return v;
+}
+
+static float f32(uint32_t node, uint32_t i) {
+    float v;
+    memcpy(&v, (const uint8_t *)workspace + get32(b.nodes.at + 32 * node + 24) + 4 * i, 4);
+    return v;
+}
+
+static void results_by_hand(void) {
+    static artifact a;
+    make(&a);
+    EXPECT(run(&a, REAL), EM_OK);
+    EXPECT(i32(N_GATHER, 0), 0);
+    EXPECT(i32(N_GATHER, 1), -128);
+    EXPECT(i32(N_REDUCE, 0), -1);
+    EXPECT(i32(N_REDUCE, 1), 5);
+    EXPECT(i32(N_AFFINE, 0), 273);
+    EXPECT(i32(N_AFFINE, 1), 108);
+    EXPECT(i32(N_EXCEEDS, 0), 1);
+    EXPECT(i32(N_SELECT, 0), 108);
+    EXPECT_F32(f32(N_AFFINE_F32, 0), 6.0f);
+    EXPECT_F32(f32(N_AFFINE_F32, 1), -2.0f);
+    EXPECT_F32(f32(N_REDUCE_F32, 0), 1.25f);
+    EXPECT_F32(f32(N_REDUCE_F32, 1), 1.5f);
+    EXPECT(i32(N_TABLES, 0), 3 + 10);
+    EXPECT(i32(N_TABLES, 1), -3 + 100);
+    EXPECT_F32(f32(N_KERNELS, 0), 0.0f);
+    EXPECT_F32(f32(N_KERNELS, 1), -17.0f);
+    EXPECT_F32(f32(N_KERNELS, 2), 2.0f);
+    EXPECT_F32(f32(N_KERNELS, 3), -1.5f);
+    EXPECT_F32(f32(N_LOGSUMEXP, 0), 0.0f);
+    EXPECT((int)(f32(N_LOGSUMEXP, 1) * 10000), 20297); /* 2 + ln(1 + e^-3.5) */
+    EXPECT_F32(f32(N_DISTANCES, 0), 21.25f);
+    EXPECT_F32(f32(N_DISTANCES, 1), 14.25f);
+    EXPECT(result.predicted_class, 1);
+    EXPECT(result.verdict, EM_ALARM);
+}
+
+/* A finite input whose weighted sum is infinite: a fault of every monitor, not a NaN somewhere. */
+static void overflow_is_a_fault(void) {
+    static artifact a;
+    const float huge[] = {3e38f, 3e38f, 3e38f, -3e38f};
+    make(&a);
+    EXPECT(run(&a, huge), EM_E_SCORE);
+    EXPECT(result.verdict, EM_FAULT);
+    EXPECT(result.verdicts[0], EM_FAULT);
+    EXPECT(result.scores[0].i, 0);
+    EXPECT(result.predicted_class, 1);
+    EXPECT_F32(f32(N_AFFINE_F32, 0), 0.0f);
+    EXPECT_F32(f32(N_DISTANCES, 0), 0.0f);
+}
+
+static void unaligned_tap_is_a_fault(void) {
+    static artifact a;
+    static uint64_t room[3];
+    make(&a);
+    EXPECT(run(&a, (const float *)(const void *)((const uint8_t *)room + 1)), EM_E_ALIGN);
+    EXPECT(result.verdict, EM_FAULT);
+}
+
+#define F32_NAN 0x7FC00000u
+#define F32_INF 0x7F800000u
+
+#define CASES(X)                                                                                   \
+    X(GATHER_INDEX_BEYOND, EM_E_VALUE, set32(CONTENT(T_INDEX, 0), 4))                              \
+    X(GATHER_INDEX_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_INDEX, 0), EM_I32))                    \
+    X(GATHER_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_GATHER, 4), 1))                               \
+    X(GATHER_BITS, EM_E_BITS, set16(FIELD(NODES, N_GATHER, 22), 6))                                \
+    X(REDUCE_CHANNELS_0, EM_E_TABLE, set32(CONTENT(T_CHANNELS, 0), 0))                             \
+    X(REDUCE_CHANNELS_3, EM_E_TABLE, set32(CONTENT(T_CHANNELS, 0), 3))                             \
+    X(REDUCE_CHANNELS_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_CHANNELS, 0), EM_F32))              \
+    X(REDUCE_BITS, EM_E_BITS, set16(FIELD(NODES, N_REDUCE, 22), 7))                                \
+    X(AFFINE_WEIGHT_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_WEIGHT_F32, 0), EM_I32))              \
+    X(AFFINE_BIAS_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_BIAS, 0), EM_F32))                      \
+    X(AFFINE_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_AFFINE, 4), 1))                               \
+    X(AFFINE_BITS, EM_E_BITS, set16(FIELD(NODES, N_AFFINE, 22), 11))                               \
+    X(AFFINE_BIAS_OVERFLOW, EM_E_BITS, set32(CONTENT(T_BIAS, 0), 0x7FFFFFFF),                      \
+      set16(FIELD(NODES, N_AFFINE, 22), 32))                                                       \
+    X(AFFINE_BIAS_LOWEST, EM_E_BITS, set32(CONTENT(T_BIAS, 0), 0x80000000))                        \
+    X(AFFINE_WEIGHT_LOWEST, EM_E_BITS, set16(CONTENT(T_WEIGHT, 0), 0x8000))                        \
+    X(AFFINE_WEIGHT_NAN, EM_E_VALUE, set32(CONTENT(T_WEIGHT_F32, 4), F32_NAN))                     \
+    X(AFFINE_BIAS_INFINITE, EM_E_VALUE, set32(CONTENT(T_BIAS_F32, 0), F32_INF))                    \
+    X(EXCEEDS_TWO_NUMBERS, EM_E_NODE, set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_DISTANCES)))   \
+    X(EXCEEDS_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_THRESHOLD, 0), EM_F32))                     \
+    X(EXCEEDS_BITS, EM_E_BITS, set16(FIELD(NODES, N_EXCEEDS, 22), 1))                              \
+    X(SELECT_BY_NO_CLASS, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 12), VALUE(N_MAX)))              \
+    X(SELECT_OF_CODES, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 8), CODES))                         \
+    X(SELECT_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 4), 2))                               \
+    X(TABLES_OF_INTEGERS, EM_E_NODE, set32(FIELD(NODES, N_TABLES, 8), VALUE(N_AFFINE)))            \
+    X(TABLES_ORIGIN_NAN, EM_E_VALUE, set32(CONTENT(T_ORIGIN, 0), F32_NAN))                         \
+    X(TABLES_RATE_0, EM_E_VALUE, set32(CONTENT(T_RATE, 4), 0))                                     \
+    X(TABLES_RATE_INFINITE, EM_E_VALUE, set32(CONTENT(T_RATE, 0), F32_INF))                        \
+    X(TABLES_NO_CLASS, EM_E_TABLE, set32(CONTENT(T_SHAPE, 0), 0))                                  \
+    X(TABLES_NO_BIN, EM_E_TABLE, set32(CONTENT(T_SHAPE, 4), 0))                                    \
+    X(TABLES_CLASS_MORE, EM_E_TABLE, set32(CONTENT(T_SHAPE, 0), 3))                                \
+    X(TABLES_WRAPPING_SHAPE, EM_E_TABLE, set32(CONTENT(T_SHAPE, 0), 0x80000002))                   \
+    X(TABLES_ENTRY_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_ENTRIES, 0), EM_I8))                   \
+    X(TABLES_BITS, EM_E_BITS, set16(CONTENT(T_ENTRIES, 0), 1000))                                  \
+    X(TABLES_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_TABLES, 4), 3))                               \
+    X(KERNELS_NO_CLASS, EM_E_TABLE, set32(CONTENT(T_KERNEL_SHAPE, 0), 0))                          \
+    X(KERNELS_NO_KERNEL, EM_E_TABLE, set32(CONTENT(T_KERNEL_SHAPE, 4), 0))                         \
+    X(KERNELS_CLASSES_3, EM_E_TABLE, set32(CONTENT(T_KERNEL_SHAPE, 0), 3))                         \
+    X(KERNELS_WRAPPING_SHAPE, EM_E_TABLE, set32(CONTENT(T_KERNEL_SHAPE, 4), 0x80000002))           \
+    X(KERNELS_CENTRE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_CENTRES, 0), EM_U8))                 \
+    X(KERNELS_SCALE_0, EM_E_VALUE, set32(CONTENT(T_SCALE, 0), 0))                                  \
+    X(KERNELS_WEIGHT_NAN, EM_E_VALUE, set32(CONTENT(T_LOG_WEIGHT, 4), F32_NAN))                    \
+    X(KERNELS_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_KERNELS, 4), 2))                             \
+    X(LOGSUMEXP_GROUPS_0, EM_E_TABLE, set32(CONTENT(T_GROUPS, 0), 0))                              \
+    X(LOGSUMEXP_GROUPS_3, EM_E_TABLE, set32(CONTENT(T_GROUPS, 0), 3))                              \
+    X(LOGSUMEXP_OF_INTEGERS, EM_E_NODE, set32(FIELD(NODES, N_LOGSUMEXP, 8), VALUE(N_AFFINE)))      \
+    X(DISTANCES_HALF_A_CENTRE, EM_E_TABLE, memset(CONTENT(T_CENTRES_F32, 24), 0, 8),               \
+      set32(FIELD(TABLES, T_CENTRES_F32, 8), 6))                                                   \
+    X(DISTANCES_NAN, EM_E_VALUE, set32(CONTENT(T_CENTRES_F32, 8), F32_NAN))                        \
+    X(DISTANCES_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_DISTANCES, 4), 1))                         \
+    X(PREDICTED_IS_NO_CLASS, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), VALUE(N_MAX)))
+
+#define BREAK(name, status, ...)                                                                   \
+    static void name(artifact *a) { __VA_ARGS__; }
+CASES(BREAK)
+
+#define ROW(name, status, ...) {#name, status, name},
+static const struct {
+    const char *name;
+    em_status status;
+    void (*damage)(artifact *a);
+} BAD[] = {CASES(ROW)};
+
+void test_dense(void) {
+    results_by_hand();
+    overflow_is_a_fault();
+    unaligned_tap_is_a_fault();
+    for (uint32_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        static artifact a;
+        em_monitor m;
+        make(&a);
+        BAD[i].damage(&a);
+        fix_crc(&a);
+        expect_int(BAD[i].name, (int)i, "em_open", em_open(&m, a.file, a.size), BAD[i].status);
+    }
+}
