@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,14 +17,13 @@ import numpy.typing as npt
 
 from edgemon.compiler import data_arrays, data_images, data_tables
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.labels import to_labels
 from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.row_range import RowRange
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
-FINGERPRINT_BLOCK_BYTES = 4 << 20
+FINGERPRINT_BLOCK_VALUES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Dataset:
     """``rows`` are indices into the .npy file ``x``; ``y`` are their labels.
 
     ``class_names[label]`` is a label's name, where labels came as words. ``source`` is what the
-    user wrote.
+    user wrote. Row 0 of ``x`` is row ``first_row`` of that.
     """
 
     x: Path
@@ -39,9 +39,15 @@ class Dataset:
     y: npt.NDArray[np.int64] | None
     class_names: tuple[str, ...] | None
     source: str
+    first_row: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Each row's number in what the user named, from 0; for images, in the sorted listing."""
+        return self.rows + self.first_row
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,13 +70,18 @@ class Dataset:
             yield self._file.read(self.rows[start : start + size])
 
     def fingerprints(self) -> list[bytes]:
-        """A digest of each row's content: equal rows have equal ones."""
-        size = max(1, FINGERPRINT_BLOCK_BYTES // max(1, self._file.row_bytes))
-        return [
-            blake2b(row.tobytes(), digest_size=16).digest()
-            for block in self.blocks(size)
-            for row in block
-        ]
+        """A digest of each row's values: rows that are equal to a model have equal ones.
+
+        A model sees float32, without a difference between -0 and 0, and a vector that has as many
+        values as its image: dtype and shape make no difference.
+        """
+        size = max(1, FINGERPRINT_BLOCK_VALUES // math.prod(self.shape[1:]))
+        digests = []
+        for block in self.blocks(size):
+            with np.errstate(over="ignore"):
+                rows = block.reshape(len(block), -1).astype(np.float32) + np.float32(0)
+            digests += [blake2b(row.data, digest_size=16).digest() for row in rows]
+        return digests
 
     @cached_property
     def _file(self) -> RowFile:
@@ -94,34 +105,39 @@ def load(
     """
     named, rows = _parse(spec)
     folder = Path(tempfile.mkdtemp(prefix="data-", dir=scratch))
-    loaded = _read(named, rows, folder, label_column, resize, progress)
+    try:
+        loaded = _read(named, rows, folder, label_column, resize, progress)
+    except OSError as error:
+        raise DataError(
+            f"{error.filename or spec}: cannot be read or unpacked: {error.strerror or error}"
+        ) from None
     shape = RowFile.open(loaded.x).shape
     if len(shape) < 2:
         raise DataError(f"{spec}: has the shape {shape}; one row must be one image, (N, ...)")
-    if loaded.y is None:
-        return Dataset(loaded.x, loaded.rows, None, None, spec)
-    if len(loaded.y) != len(loaded.rows):
-        raise DataError(
-            f"{spec}: {len(loaded.rows)} images but {len(loaded.y)} labels; they must be as many"
-        )
-    y, class_names = to_labels(loaded.y, spec)
-    return Dataset(loaded.x, loaded.rows, y, class_names, spec)
+    return Dataset(loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row)
 
 
 def _parse(spec: str) -> tuple[list[Path], RowRange]:
-    if Path(spec).exists():
+    if _exists(Path(spec)):
         return [Path(spec)], RowRange(None, None, spec)
     match = re.fullmatch(r"(.+)\[([^\[\]]*)\]", spec)
     files, rows = match.groups() if match else (spec, ":")
-    bounds = re.fullmatch(r"\s*(-?\d*)\s*:\s*(-?\d*)\s*", rows)
+    bounds = re.fullmatch(r"\s*(-?\d{0,18})\s*:\s*(-?\d{0,18})\s*", rows)
     if bounds is None or "-" in bounds.groups():
         raise DataError(f"{spec}: the row range [{rows}] is not understood; write [FIRST:END]")
     first, end = (int(b) if b else None for b in bounds.groups())
-    named = [Path(files)] if Path(files).exists() else [Path(f.strip()) for f in files.split(",")]
+    named = [Path(files)] if _exists(Path(files)) else [Path(f.strip()) for f in files.split(",")]
     for path in named:
-        if not path.exists():
+        if not _exists(path):
             raise DataError(f"{path}: no such file or folder")
     return named, RowRange(first, end, spec)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long, a folder that may not be searched
+        return False
 
 
 def _read(

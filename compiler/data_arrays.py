@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -14,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.labels import LabelReader, Labels, Named
 from edgemon.compiler.row_file import READABLE, Header, RowFile, read_header
 from edgemon.compiler.row_range import RowRange
 from edgemon.runtime.errors import EdgemonError
 
-Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
 BLOCK_BYTES = 4 << 20
@@ -40,11 +41,14 @@ PAIRS = (
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A .npy of rows, which of them are meant, and their labels as found."""
+    """A .npy of rows, which of them are meant, their labels, and the names of classes where
+    labels are words. Row 0 of the .npy is row ``first_row`` of what the user named."""
 
     x: Path
     rows: npt.NDArray[np.int64]
-    y: Array | None
+    y: Labels | None
+    class_names: tuple[str, ...] | None = None
+    first_row: int = 0
 
 
 def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
@@ -52,12 +56,11 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
     file = RowFile.open(x)
     _require_numbers(str(x), file.dtype)
     wanted = rows.of(len(file))
-    labels = None
+    labels, names = None, None
     if y is not None:
         with _readable(y), y.open("rb") as stream:
-            labels = _read_whole(stream, str(y))
-        labels = _labels_of(labels, len(file), wanted, rows.source)
-    return Loaded(x, np.array(wanted, np.int64), labels)
+            labels, names = _read_labels(stream, str(y), len(file), wanted, rows.source)
+    return Loaded(x, np.arange(wanted.start, wanted.stop), labels, names)
 
 
 def read_npz(path: Path, rows: RowRange, folder: Path, progress: Progress | None) -> Loaded:
@@ -68,14 +71,15 @@ def read_npz(path: Path, rows: RowRange, folder: Path, progress: Progress | None
             header = read_header(stream, f"{path} ({images})")
             _require_numbers(f"{path} ({images})", header.dtype)
             wanted = rows.of(header.shape[0])
-            _skip(stream, wanted.start * header.row_bytes)
+            y, names = None, None
+            if labels is not None:
+                with archive.open(f"{labels}.npy") as other:
+                    y, names = _read_labels(
+                        other, f"{path} ({labels})", header.shape[0], wanted, rows.source
+                    )
+            stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
             x = _unpack(stream, header, len(wanted), folder / "x.npy", progress)
-        y = None
-        if labels is not None:
-            with archive.open(f"{labels}.npy") as stream:
-                y = _read_whole(stream, f"{path} ({labels})")
-            y = _labels_of(y, header.shape[0], wanted, rows.source)
-    return Loaded(x, np.arange(len(wanted)), y)
+    return Loaded(x, np.arange(len(wanted)), y, names, wanted.start)
 
 
 def _keys(path: Path, members: list[str]) -> tuple[str, str | None]:
@@ -87,17 +91,11 @@ def _keys(path: Path, members: list[str]) -> tuple[str, str | None]:
         alone = [k for k in dict.fromkeys(x for x, _ in PAIRS) if k in keys]
         if len(alone) == 1:
             return alone[0], None
+    names = ", ".join(keys[:20]) or "none"
     problem = "several sets of images" if pairs else "no images under a name that edgemon knows"
     raise DataError(
-        f"{path}: has {problem}; its keys are {', '.join(keys) or 'none'}; save the wanted images "
-        "and labels as x and y"
+        f"{path}: has {problem}; its keys are {names}; save the wanted images and labels as x and y"
     )
-
-
-def _labels_of(labels: Array, count: int, wanted: range, source: str) -> Array:
-    if len(labels) != count:
-        raise DataError(f"{source}: {count} images but {len(labels)} labels; they must be as many")
-    return labels[wanted.start : wanted.stop]
 
 
 def _require_numbers(name: str, dtype: np.dtype[Any]) -> None:
@@ -105,13 +103,23 @@ def _require_numbers(name: str, dtype: np.dtype[Any]) -> None:
         raise DataError(f"{name}: images are {dtype}; edgemon needs numbers")
 
 
-def _read_whole(stream: IO[bytes], name: str) -> Array:
+def _read_labels(stream: IO[bytes], name: str, count: int, wanted: range, source: str) -> Named:
+    """The labels of the wanted rows; the header is not trusted with memory."""
     header = read_header(stream, name)
-    content = stream.read()
-    size = header.shape[0] * header.row_bytes
-    if len(content) < size:
-        raise DataError(f"{name}: is shorter than its header says; it was cut off")
-    return np.frombuffer(content[:size], header.dtype).reshape(header.shape)
+    if header.shape[0] != count:
+        raise DataError(
+            f"{source}: {count} images but {header.shape[0]} labels; they must be as many"
+        )
+    if header.row_bytes > BLOCK_BYTES:
+        raise DataError(f"{name}: labels have the shape {header.shape}; one number a row is needed")
+    stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
+    reader = LabelReader(source, wanted.start)
+    block = BLOCK_BYTES // header.row_bytes
+    for first in range(0, len(wanted), block):
+        rows = min(block, len(wanted) - first)
+        content = b"".join(_pieces(stream, rows * header.row_bytes))
+        reader.add(np.frombuffer(content, header.dtype).reshape(rows, *header.shape[1:]))
+    return reader.finish()
 
 
 def _unpack(
@@ -135,11 +143,6 @@ def _unpack(
     return out
 
 
-def _skip(stream: IO[bytes], size: int) -> None:
-    for _ in _pieces(stream, size):
-        pass
-
-
 def _pieces(stream: IO[bytes], size: int) -> Iterator[bytes]:
     left = size
     while left:
@@ -157,6 +160,8 @@ def _readable(path: Path) -> Iterator[None]:
     except (EdgemonError, MemoryError):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
         # Each decompressor has errors of its own, and some come only with optional modules.
         why = str(error) or "it was cut off"
         raise DataError(f"{path}: cannot be read, the file is damaged: {why}") from None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.data_arrays import Loaded
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.labels import LabelReader
 from edgemon.compiler.row_file import RowWriter
 from edgemon.compiler.row_range import RowRange
 from edgemon.runtime.resize import resize_bilinear
@@ -20,6 +21,8 @@ Progress = Callable[[int, int], None]
 Size = tuple[int, int]  # width, height
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".gif", ".webp", ".tif", ".tiff")
+GRAY_MODES = ("1", "L", "LA")
+MODES = (*GRAY_MODES, "RGB", "RGBA", "P")
 
 
 def read_folder(
@@ -34,11 +37,17 @@ def read_folder(
             f"{path}: holds neither x.npy nor images; give a folder with one folder of images "
             "a class"
         )
-    wanted = [found[i] for i in rows.of(len(found))]
-    labels = np.array([name for _, name in wanted], np.str_) if wanted[0][1] else None
+    positions = rows.of(len(found))
+    wanted = [found[i] for i in positions]
+    labels, names = None, None
+    if classes and wanted[0][1]:
+        reader = LabelReader(rows.source, positions.start)
+        for file, name in wanted:
+            reader.add_word(name, str(file))
+        labels, names = reader.finish()
     out = folder / "x.npy"
     _write([f for f, _ in wanted], out, resize, progress)
-    return Loaded(out, np.arange(len(wanted)), labels)
+    return Loaded(out, np.arange(len(wanted)), labels, names, positions.start)
 
 
 def read_image(path: Path, folder: Path) -> Loaded:
@@ -83,9 +92,15 @@ def _look(file: Path) -> tuple[Size, bool]:
 
     try:
         with Image.open(file) as image:
-            return image.size, image.mode in ("1", "L")
+            size, mode = image.size, image.mode
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise _unreadable(file) from None
+    if mode not in MODES:
+        raise DataError(
+            f"{file}: has pixels of the kind {mode}, but edgemon reads images of 8 bits, grey or "
+            "RGB; convert it, or save its values in a .npy"
+        )
+    return size, mode in GRAY_MODES
 
 
 def _decode(file: Path, mode: str) -> Array:
@@ -93,9 +108,17 @@ def _decode(file: Path, mode: str) -> Array:
 
     try:
         with Image.open(file) as image:
-            return np.asarray(image.convert(mode))
+            pixels = np.asarray(image.convert(mode))
+            see_through = image.mode in ("LA", "RGBA") or "transparency" in image.info
+            opaque = not see_through or int(np.asarray(image.convert("RGBA"))[..., 3].min()) == 255
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise _unreadable(file) from None
+    if not opaque:
+        raise DataError(
+            f"{file}: has transparent pixels, whose colour is not defined; save it without an "
+            "alpha channel"
+        )
+    return pixels
 
 
 def _unreadable(file: Path) -> DataError:

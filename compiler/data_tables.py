@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+import numpy.typing as npt
 
 from edgemon.compiler.data_arrays import Loaded
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.labels import LabelReader
 from edgemon.compiler.row_file import RowWriter
 from edgemon.compiler.row_range import RowRange
 
 Progress = Callable[[int, int], None]
 
 LABEL_NAMES = ("label", "labels", "y", "target", "class", "classid", "class_id")
-BLOCK_ROWS = 256
+PROGRESS_ROWS = 256
+FEWEST_COUNTED = 3  # fewer numbers that count 0, 1, ... may well be a row of values
+SHOWN = 40  # characters of a cell in a message
 
 
 def read_csv(
     path: Path, rows: RowRange, folder: Path, label_column: str | None, progress: Progress | None
 ) -> Loaded:
     """Features as float32 (N, columns). The label is ``label_column``, a name or a number from 0
-    (negative: from the end), else a column that is called like one, else there is none."""
+    (negative: from the end), else a column that is called like one, else the last column if it
+    holds words, else there is none."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             return _Table(path, file).write(rows, folder / "x.npy", label_column, progress)
@@ -32,8 +38,6 @@ def read_csv(
         raise DataError(f"{path}: is no UTF-8 text; save it as CSV in UTF-8") from None
     except csv.Error as error:
         raise DataError(f"{path}: is no CSV table: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 class _Table:
@@ -41,14 +45,22 @@ class _Table:
 
     def __init__(self, path: Path, file: IO[str]) -> None:
         self._path, self._file = path, file
-        first = file.readline()
-        self._delimiter = max(",;\t", key=first.count)
-        cells = [c.strip() for c in next(csv.reader([first], delimiter=self._delimiter), [])]
-        if not cells:
+        self._delimiter = max(",;\t", key=file.readline().count)
+        self._header: list[str] | None = None
+        start = itertools.islice(self._lines(), 2)
+        lines = [[c.strip() for c in cells] for _, cells in start]
+        if not lines:
             raise DataError(f"{path}: is empty")
-        self._width = len(cells)
-        named = any(c.lower() in LABEL_NAMES for c in cells)
-        self._header = cells if named or not any(_is_number(c) for c in cells) else None
+        self._width = len(lines[0])
+        if _is_header(*lines):
+            self._header = lines.pop(0)
+            if not self._header[0]:
+                raise DataError(
+                    f"{path}: the first column has no name, as if it were a row number; save the "
+                    "table without it (pandas: index=False)"
+                )
+        last = lines[0][-1] if lines else ""
+        self._last_is_words = last != "" and not _is_number(last)
 
     def write(
         self, rows: RowRange, out: Path, label_column: str | None, progress: Progress | None
@@ -57,9 +69,7 @@ class _Table:
         if self._width == (label is not None):
             raise DataError(f"{self._path}: has no column beside the label")
         wanted = rows.of(sum(1 for _ in self._lines()))
-        labels: list[str] = []
-        block: list[list[str]] = []
-        numbers: list[int] = []
+        labels = LabelReader(rows.source, wanted.start)
         with RowWriter(out, (self._width - (label is not None),), np.float32) as writer:
             for row, (line, cells) in enumerate(self._lines()):
                 if row not in wanted:
@@ -70,27 +80,23 @@ class _Table:
                         f"the first one {self._width}"
                     )
                 if label is not None:
-                    labels.append(cells.pop(label))
-                block.append(cells)
-                numbers.append(line)
-                if len(block) == BLOCK_ROWS or row == wanted[-1]:
-                    writer.append(self._values(block, numbers, label))
-                    block, numbers = [], []
-                    if progress is not None:
-                        progress(row - wanted[0] + 1, len(wanted))
-        return Loaded(
-            out, np.arange(len(wanted)), None if label is None else np.array(labels, np.str_)
-        )
+                    labels.add_word(cells.pop(label), f"line {line}")
+                writer.append(self._values(cells, line, label))
+                done = row - wanted.start + 1
+                if progress is not None and (done % PROGRESS_ROWS == 0 or done == len(wanted)):
+                    progress(done, len(wanted))
+        y, names = (None, None) if label is None else labels.finish()
+        return Loaded(out, np.arange(len(wanted)), y, names, wanted.start)
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """(line number, cells) of every line that is not blank, but not of the header."""
         self._file.seek(0)
         reader = csv.reader(self._file, delimiter=self._delimiter)
-        if self._header is not None:
-            next(reader)
+        skip = self._header is not None
         for cells in reader:
-            if cells:
+            if cells and not skip:
                 yield reader.line_num, cells
+            skip = skip and not cells
 
     def _label(self, wanted: str | None) -> int | None:
         names = self._header or []
@@ -101,30 +107,50 @@ class _Table:
                     f"{self._path}: several columns may be the label "
                     f"({', '.join(names[i] for i in found)}); choose with --label-column"
                 )
-            return found[0] if found else None
+            if found:
+                return found[0]
+            return self._width - 1 if self._last_is_words else None
         if wanted in names:
             return names.index(wanted)
         try:
             return range(self._width)[int(wanted)]
         except (ValueError, IndexError):
-            columns = ", ".join(names[:20]) or f"0 to {self._width - 1}"
+            columns = ", ".join(map(_shortened, names[:20])) or f"0 to {self._width - 1}"
             raise DataError(
                 f"{self._path}: there is no column {wanted!r}; columns: {columns}"
             ) from None
 
-    def _values(self, block: list[list[str]], lines: list[int], label: int | None) -> np.ndarray:
+    def _values(self, cells: list[str], line: int, label: int | None) -> npt.NDArray[np.float32]:
         try:
-            return np.array(block, dtype=np.str_).astype(np.float32)
+            with np.errstate(over="ignore"):
+                return np.array([[float(c) for c in cells]]).astype(np.float32)
         except ValueError:
-            row, column = next(
-                (i, j) for i, c in enumerate(block) for j, v in enumerate(c) if not _is_number(v)
-            )
+            column = next(i for i, c in enumerate(cells) if not _is_number(c))
         at = column + (label is not None and column >= label)
-        name = self._header[at] if self._header else str(at)
+        name = _shortened(self._header[at]) if self._header else str(at)
         raise DataError(
-            f"{self._path}: line {lines[row]}, column {name}: {block[row][column]!r} is no number; "
-            f"if this column is the label, give --label-column {name}"
+            f"{self._path}: line {line}, column {name}: {_shortened(cells[column])!r} is no "
+            f"number; if this column is the label, give --label-column {name}"
         )
+
+
+def _is_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
+    """Does the first line name the columns? Yes, if it holds no number, if a column that is called
+    like a label has a number below, or if its numbers count 0, 1, 2, ... as pandas names columns.
+    """
+    numbers = [c for c in first if _is_number(c)]
+    words = [c for c in first if not _is_number(c)]
+    if not numbers or any(
+        name.lower() in LABEL_NAMES and _is_number(below)
+        for name, below in zip(first, second, strict=False)
+    ):
+        return True
+    counted = len(numbers) >= FEWEST_COUNTED and numbers == [str(i) for i in range(len(numbers))]
+    return counted and all(c.lower() in ("", *LABEL_NAMES) for c in words)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def _is_number(text: str) -> bool:

@@ -6,6 +6,7 @@ with the data.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Iterator
@@ -23,7 +24,9 @@ from edgemon.compiler.errors import DataError
 Array = npt.NDArray[Any]
 
 READABLE = "buif"  # NumPy's kinds: booleans, integers, floats
+LARGEST_ROW_BYTES = 1 << 28
 _HEADER_BYTES = 256
+_LONGEST_HEADER = 10_000  # bytes; NumPy refuses longer ones too, but only after reading them
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,7 @@ class Header:
 
 def read_header(file: IO[bytes], name: str) -> Header:
     """Read the header of a .npy stream, which is left at the first row. Raises DataError."""
-    try:
-        version = npy.read_magic(file)
-        if version == (1, 0):
-            shape, fortran, dtype = npy.read_array_header_1_0(file)
-        elif version == (2, 0):
-            shape, fortran, dtype = npy.read_array_header_2_0(file)
-        else:
-            raise DataError(f"{name}: .npy version {version[0]} is not supported; save it again")
-    except ValueError:
-        raise DataError(f"{name}: is no .npy array; save it with numpy.save") from None
+    shape, fortran, dtype = _parse(file, name)
     if dtype.hasobject:
         raise DataError(
             f"{name}: holds Python objects (a pickle), which edgemon does not load; "
@@ -71,7 +65,33 @@ def read_header(file: IO[bytes], name: str) -> Header:
             f"{name}: is stored in Fortran order, where rows cannot be read one by one; "
             "save numpy.ascontiguousarray(x)"
         )
-    return Header(tuple(int(n) for n in shape), dtype)
+    header = Header(tuple(int(n) for n in shape), dtype)
+    if min(header.shape) < 0 or not 0 < header.row_bytes <= LARGEST_ROW_BYTES:
+        raise DataError(
+            f"{name}: has the shape {header.shape} of {dtype}; a row needs at least one value and "
+            f"at most {LARGEST_ROW_BYTES >> 20} MiB"
+        )
+    return header
+
+
+def _parse(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = npy.read_magic(file)
+        size = file.read(2 if version == (1, 0) else 4)
+        length = int.from_bytes(size, "little")
+        if version in ((1, 0), (2, 0)) and length <= _LONGEST_HEADER:
+            header = io.BytesIO(size + file.read(length))
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            return read(header)
+    except (OSError, EOFError):
+        raise
+    except Exception:
+        # NumPy evaluates the header as Python text: a damaged one has errors of many kinds.
+        raise DataError(f"{name}: is no .npy array; save it with numpy.save") from None
+    raise DataError(
+        f"{name}: has a .npy header that edgemon does not read (version {version[0]}, "
+        f"{length} bytes); save an array of plain numbers with numpy.save"
+    )
 
 
 @dataclass(frozen=True)

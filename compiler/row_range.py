@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from edgemon.compiler.errors import DataError
 
+MOST_ROWS = 10_000_000  # a row costs the compiler some 100 bytes of memory, whatever its size
+
 
 @dataclass(frozen=True)
 class RowRange:
@@ -25,4 +27,8 @@ class RowRange:
         rows = range(count)[self.first : self.end]
         if not rows:
             raise DataError(f"{self.source}: has no rows" + (" in this range" if count else ""))
+        if rows.stop - rows.start > MOST_ROWS:
+            raise DataError(
+                f"{self.source}: has more than {MOST_ROWS:,} rows; give a range [FIRST:END]"
+            )
         return rows

@@ -71,6 +71,7 @@ def load_sources(
 def _require_labels(data: Dataset, what: str) -> Any:
     if data.y is None:
         raise DataError(
-            f"{what} ({data.source}) has no labels; monitors need to know which answers are right"
+            f"{what} ({data.source}) has no labels; monitors need to know which answers are right "
+            "(for a CSV, name the column with --label-column)"
         )
     return data.y

@@ -61,7 +61,7 @@ def _float_pass(v: Array, axis: int, size: int) -> Array:
     return total.astype(np.float32)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _fixed_matrix(old: int, new: int) -> npt.NDArray[np.float64]:
     """The weights in fixed point as a matrix (new, old) of whole numbers."""
     first, weights = _coefficients(old, new)

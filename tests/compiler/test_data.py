@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from PIL import Image
 
 from edgemon.compiler.data import Dataset, load
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.row_file import RowFile
 
 X = np.arange(10 * 4 * 4 * 3, dtype=np.uint8).reshape(10, 4, 4, 3)
 Y = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
@@ -172,6 +175,86 @@ def test_equal_rows_have_equal_fingerprints(tmp_path: Path) -> None:
     assert len({a, b, d}) == 3
 
 
+def test_row_numbers_are_those_of_the_source_in_every_format(npz: Path, tmp_path: Path) -> None:
+    csv = tmp_path / "d.csv"
+    csv.write_text("a,label\n" + "".join(f"{i},{i % 3}\n" for i in range(10)))
+    folder = _images(tmp_path / "d", {"0": list(X[:4]), "1": list(X[4:])})
+    for source in (str(npz), _npy_pair(tmp_path), str(csv), folder):
+        data = load(f"{source}[3:8]", tmp_path)
+        assert data.numbers.tolist() == [3, 4, 5, 6, 7]
+        assert data.take([4, 0]).numbers.tolist() == [7, 3]
+
+
+def test_a_wrong_label_is_named_by_its_row_in_the_file(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=X, y=-Y)
+    with pytest.raises(DataError, match=r"label -1 .row 4."):
+        load(f"{tmp_path / 'd.npz'}[3:8]", tmp_path)
+
+
+@pytest.mark.parametrize("spec", ["x" * 300 + ".npz", "x" * 300 + ".npz[0:5]", "a/" * 3000])
+def test_a_name_that_is_too_long_is_one_sentence(tmp_path: Path, spec: str) -> None:
+    with pytest.raises(DataError, match=r"no such file or folder$"):
+        load(spec, tmp_path)
+
+
+def test_a_range_of_thousands_of_digits_is_refused(npz: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="FIRST:END"):
+        load(f"{npz}[{'9' * 5000}:]", tmp_path)
+
+
+@pytest.mark.parametrize("labels", ["longer than the images", "longer than its header"])
+def test_labels_of_a_zip_bomb_are_not_unpacked(tmp_path: Path, labels: str) -> None:
+    rows = 10 if labels == "longer than its header" else 200_000_000
+    header = _npy_header(rows)
+    path = tmp_path / "d.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("x.npy", "w") as file:
+            np.save(file, X)
+        with archive.open("y.npy", "w") as file:
+            file.write(header)
+            for _ in range(50):
+                file.write(bytes(4 << 20))
+    tracemalloc.start()
+    if rows == 10:
+        assert load(str(path), tmp_path).y is not None
+    else:
+        with pytest.raises(DataError, match="10 images but 200000000 labels"):
+            load(str(path), tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def _npy_header(rows: int) -> bytes:
+    stream = io.BytesIO()
+    header = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
+    np.lib.format.write_array_header_1_0(stream, header)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("at", ["label", "value"])
+def test_one_long_csv_cell_does_not_cost_gigabytes(tmp_path: Path, at: str) -> None:
+    lines = [f"{i % 10}.5,{i % 3}" for i in range(5000)]
+    lines[2500] = f"1,{'1' * 130_000}" if at == "label" else f"{'1' * 130_000},1"
+    (tmp_path / "d.csv").write_text("a,label\n" + "\n".join(lines))
+    tracemalloc.start()
+    if at == "label":
+        with pytest.raises(DataError, match="line 2502 has 130000 characters"):
+            load(str(tmp_path / "d.csv"), tmp_path)
+    else:
+        assert len(load(str(tmp_path / "d.csv"), tmp_path)) == 5000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def test_more_rows_than_memory_holds_need_a_range(tmp_path: Path) -> None:
+    RowFile.create(tmp_path / "x.npy", (20_000_000, 1), np.uint8)
+    with pytest.raises(DataError, match="more than 10,000,000 rows; give a range"):
+        load(str(tmp_path / "x.npy"), tmp_path)
+    assert len(load(f"{tmp_path / 'x.npy'}[-5:]", tmp_path)) == 5
+
+
 # CSV
 
 
@@ -198,6 +281,41 @@ def test_csv_with_and_without_a_header(tmp_path: Path, text: str, options: dict[
     assert data.y.tolist() == [7, 8]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["1,2,cat\n3,4.5,dog\n", "a,b,kind\n1,2,cat\n3,4.5,dog\n", "1,2,y\n3,4.5,y2\n"],
+)
+def test_a_last_column_of_words_is_the_label(tmp_path: Path, text: str) -> None:
+    data = _csv(tmp_path, text)
+    assert _all(data).tolist() == [[1, 2], [3, 4.5]]
+    assert data.y is not None
+    assert data.y.tolist() == [0, 1]
+
+
+def test_a_last_column_of_numbers_is_not_taken_for_the_label(tmp_path: Path) -> None:
+    data = _csv(tmp_path, "a,b\n1,2\n3,4\n")
+    assert _all(data).tolist() == [[1, 2], [3, 4]]
+    assert data.y is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("0,1,2\n5,6,7\n", [[5, 6, 7]]),
+        ("0,1,2,label\n5,6,7,cat\n", [[5, 6, 7]]),
+        ("label,2019,2020\n0,1,2\n", [[1, 2]]),
+        ("class,0,1,2\n1,5,6,7\n", [[5, 6, 7]]),
+        ("1.5,2.5,class\n3,4,y\n", [[1.5, 2.5], [3, 4]]),
+        ("0,1\n1,0\n", [[0, 1], [1, 0]]),
+        ("\n0,2,1\n5,6,7\n", [[0, 2, 1], [5, 6, 7]]),
+    ],
+)
+def test_a_header_is_neither_a_row_nor_the_other_way_round(
+    tmp_path: Path, text: str, rows: list[list[float]]
+) -> None:
+    assert _all(_csv(tmp_path, text)).tolist() == rows
+
+
 def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("a,class\n" + "".join(f"{i},k{i % 3}\n" for i in range(600)))
     data = load(f"{tmp_path / 'd.csv'}[300:-1]", tmp_path)
@@ -210,7 +328,11 @@ def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
     [
         ("", {}, "is empty"),
         ("a,b,label\n1,2\n", {}, "line 2 has 2 columns, the first one 3"),
-        ("a,kind\n1,cat\n", {}, "column kind: 'cat' is no number.*--label-column kind"),
+        ("kind,a\ncat,1\n", {}, "column kind: 'cat' is no number.*--label-column kind"),
+        ("a,label\n1,0\n2,\n", {}, "the label of line 3 is empty"),
+        (",a,label\n0,1,2\n", {}, "first column has no name.*index=False"),
+        (f"a,b\n1,{'x' * 1000}y\n2,3\n", {"label_column": "a"}, "column b: 'x{40}...' is no"),
+        (f"a,label\n1,{'x' * 1000}\n", {}, "label of line 2 has 1000 characters"),
         ("a,b\n1,2\n", {"label_column": "c"}, "no column 'c'; columns: a, b"),
         ("1,2\n", {"label_column": "2"}, "columns: 0 to 1"),
         ("label,y,a\n1,2,3\n", {}, "several columns may be the label"),
@@ -290,6 +412,38 @@ def test_a_damaged_image_is_named(tmp_path: Path) -> None:
         (tmp_path / "d/k/0.png").write_bytes(content)
         with pytest.raises(DataError, match=r"0\.png: is no image"):
             load(spec, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I", "F", "CMYK"])
+def test_pixels_that_8_bits_do_not_hold_are_refused(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "d.tif"
+    Image.new(mode, (4, 4)).save(path)
+    with pytest.raises(DataError, match=r"d\.tif: has pixels of the kind .*8 bits"):
+        load(str(path), tmp_path)
+
+
+@pytest.mark.parametrize(("mode", "channels"), [("LA", 1), ("RGBA", 3)])
+def test_transparent_pixels_are_refused_but_opaque_ones_are_not(
+    tmp_path: Path, mode: str, channels: int
+) -> None:
+    path = tmp_path / "d.png"
+    image = Image.fromarray(X[0]).convert(mode)
+    image.save(path)
+    plain = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(4, 4, channels)
+    np.testing.assert_array_equal(_all(load(str(path), tmp_path))[0], plain)
+    image.putpixel((1, 2), (*image.getpixel((1, 2))[:-1], 254))
+    image.save(path)
+    with pytest.raises(DataError, match=r"d\.png: has transparent pixels"):
+        load(str(path), tmp_path)
+
+
+def test_a_transparent_palette_is_refused(tmp_path: Path) -> None:
+    image = Image.fromarray(X[0]).convert("P")
+    image.save(tmp_path / "opaque.png")
+    assert load(str(tmp_path / "opaque.png"), tmp_path).shape == (1, 4, 4, 3)
+    image.save(tmp_path / "d.png", transparency=image.getpixel((0, 0)))
+    with pytest.raises(DataError, match="transparent"):
+        load(str(tmp_path / "d.png"), tmp_path)
 
 
 MEMORY = """

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.labels import to_labels
+from edgemon.compiler.labels import LabelReader
+
+
+def to_labels(found: np.ndarray, source: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    reader = LabelReader(source)
+    for piece in np.array_split(found, 3) if len(found) > 3 else [found]:
+        reader.add(piece)
+    return reader.finish()
 
 
 @given(st.lists(st.integers(0, 120), min_size=1), st.sampled_from(["u1", "i8", "f4", "U", "S"]))
@@ -46,3 +53,34 @@ def test_columns_and_one_hot_rows(values: Any) -> None:
 def test_other_labels_are_refused(values: Any, says: str) -> None:
     with pytest.raises(DataError, match=says):
         to_labels(np.array(values), "y")
+
+
+@pytest.mark.parametrize("form", ["{}.0", "{}", " {} ", "{}e0", "+{}"])
+def test_whole_numbers_as_text_are_not_sorted_as_words(form: str) -> None:
+    labels, names = to_labels(np.array([form.format(n) for n in (0, 2, 10, 1)]), "y")
+    assert (labels.tolist(), names) == ([0, 2, 10, 1], None)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["0", "1", ""], "the label of row 2 is empty"),
+        (["cat", " "], "the label of row 1 is empty"),
+        (["0", "-1"], "label -1 .row 1. is out of range; count from 0"),
+        (["1", "9" * 30], "label 1e.30 .row 1. is out of range"),
+        (["1", "9" * 257], "row 1 has 257 characters"),
+        (["0.0", "nan"], "label nan .row 1. is no whole number"),
+        (["0.0", "1.5"], "label 1.5 .row 1. is no whole number"),
+    ],
+)
+def test_text_that_is_no_label_is_one_sentence(words: list[str], says: str) -> None:
+    for found in (np.array(words), np.array(words).astype("S")):
+        with pytest.raises(DataError, match=says):
+            to_labels(found, "y")
+
+
+def test_rows_are_counted_from_the_start_of_the_file() -> None:
+    reader = LabelReader("y", first_row=5000)
+    reader.add(np.array([1, 2]))
+    with pytest.raises(DataError, match="row 5003"):
+        reader.add(np.array([0, -1]))

@@ -74,3 +74,31 @@ def test_a_cut_file_and_a_foreign_one_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DataError, match=says):
             RowFile.open(path)
+
+
+def _header(shape: str, *, descr: str = "|u1", padding: int = 0) -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}" + " " * padding
+    return b"\x93NUMPY\2\0" + len(text).to_bytes(4, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (_header("(10000000000, 0)"), "at least one value"),
+        (_header("(-5, 3)"), "at least one value"),
+        (_header("(5, -3)"), "at least one value"),
+        (_header("(5,)", descr="|S0"), "at least one value"),
+        (_header("(2, 6000000000)"), "at most 256 MiB"),
+        (_header("(2, 2)", padding=20_000), "save an array of plain numbers"),
+        (b"\x93NUMPY\2\0\xff\xff\xff\xff", "4294967295 bytes"),
+        (_header("(" * 500), "is no .npy array"),
+        (_header("(2, 2", descr="'\""), "is no .npy array"),
+        (_header("(2, 2)", descr="|Q77"), "is no .npy array"),
+    ],
+)
+def test_a_header_is_not_trusted_with_memory(tmp_path: Path, header: bytes, says: str) -> None:
+    path = tmp_path / "x.npy"
+    path.write_bytes(header)
+    with pytest.raises(DataError, match=says) as error:
+        RowFile.open(path)
+    assert "\n" not in str(error.value)

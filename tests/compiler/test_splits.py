@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,27 @@ def test_equal_rows_in_two_parts_are_counted_and_refused(tmp_path: Path) -> None
     with pytest.raises(DataError, match=says):
         refuse_overlap(parts)
     refuse_overlap({"fit": parts["fit"], "test": _data(tmp_path, "other", [6, 7])})
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda x: x.astype(np.float32),
+        lambda x: x.astype(">f8"),
+        lambda x: x.astype(np.int64)[:, :, None],
+        lambda x: np.where(x == 0, -0.0, x),
+        lambda x: x.reshape(len(x), 2, 2),
+    ],
+)
+def test_a_copy_in_another_dtype_or_shape_is_an_equal_row(
+    tmp_path: Path, copy: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    x = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    np.save(tmp_path / "a.npy", x)
+    np.save(tmp_path / "b.npy", copy(x))
+    parts = {name: load(str(tmp_path / f"{name}.npy"), tmp_path) for name in "ab"}
+    with pytest.raises(DataError, match="3 in a and b"):
+        refuse_overlap(parts)
 
 
 def _words(folder: Path, name: str, words: list[str]) -> Dataset:
