@@ -17,12 +17,12 @@ from edgemon.bench import budget, latency, memory
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data import load
-from edgemon.compiler.models.tflite import write_untapped
+from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import quiet_interpreter
+from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
-from edgemon.runtime.tflite import Classifier
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +47,7 @@ def run_benchmark(
     metadata = bundle.artifact.metadata
     target = targets.load(target_name or metadata["target"])
     monitor = Monitor(bundle.artifact_bytes)
-    monitor.bind_model(bundle.model.sha256)
+    bundle.require_intact()
     monitor.self_test()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
@@ -58,12 +58,12 @@ def run_benchmark(
         inputs = [
             to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
         ]
-        plain_file = scratch / "model.tflite"
+        plain_file = scratch / bundle.model.path.name
         write_untapped(bundle.model.path, metadata["model"]["outputs"], plain_file)
         kernels = metadata["kernels"]
         with quiet_interpreter():
-            plain = Classifier(plain_file, threads=threads, kernels=kernels)
-            tapped = Classifier(bundle.model.path, threads=threads, kernels=kernels)
+            plain = open_classifier(plain_file, threads=threads, kernels=kernels)
+            tapped = open_classifier(bundle.model.path, threads=threads, kernels=kernels)
         positions = bundle.model.positions
         with reporter.stage("timing") as progress, memory.peak_memory() as peak:
             pair = latency.interleaved(plain, tapped, monitor, positions, inputs, rounds, progress)
@@ -87,7 +87,7 @@ def run_benchmark(
             for name, found in in_c.items()
         ],
         "process_peak_bytes": peak.bytes,
-        "environment": _environment(target, threads, kernels),
+        "environment": _environment(target, threads, kernels, tapped.backend()),
         "crc32": {"inputs": _crc(inputs), "taps": _crc(taps)},
     }
     measured = {
@@ -109,7 +109,7 @@ def run_benchmark(
     return document
 
 
-def _taps(tapped: Classifier, positions: tuple[int, ...], inputs: list[Array]) -> list[Array]:
+def _taps(tapped: AnyClassifier, positions: tuple[int, ...], inputs: list[Array]) -> list[Array]:
     rows = []
     for x in inputs:
         tapped.invoke(x)
@@ -124,10 +124,12 @@ def _crc(arrays: list[Array]) -> str:
     return f"{value:08x}"
 
 
-def _environment(target: targets.Target, threads: int, kernels: str) -> dict[str, Any]:
+def _environment(
+    target: targets.Target, threads: int, kernels: str, backend: str
+) -> dict[str, Any]:
     return {
         "edgemon": version("edgemon"),
-        "interpreter": Classifier.backend(),
+        "interpreter": backend,
         "kernels": kernels,
         "threads": threads,
         "python": platform.python_version(),

@@ -20,8 +20,8 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
 from edgemon.compiler.reporter import Progress, unheard
+from edgemon.runtime.classifier import AnyClassifier
 from edgemon.runtime.monitor import Monitor
-from edgemon.runtime.tflite import Classifier
 
 Array = npt.NDArray[Any]
 
@@ -63,8 +63,8 @@ class Pair:
 
 
 def interleaved(
-    plain: Classifier,
-    tapped: Classifier,
+    plain: AnyClassifier,
+    tapped: AnyClassifier,
     monitor: Monitor,
     positions: Sequence[int],
     inputs: Sequence[Array],
@@ -116,7 +116,7 @@ def interleaved(
     return Pair(*(Distribution.of(row / 1e3) for row in times))
 
 
-def _in_place(classifier: Classifier, position: int, x: Array) -> Any:
+def _in_place(classifier: AnyClassifier, position: int, x: Array) -> Any:
     """The output's memory as a C pipeline sees it: found once, then read after every invocation
     without a call into the interpreter."""
     classifier.invoke(x)

@@ -4,7 +4,7 @@ so this is asked first, and the answer names the likely cause."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,29 +28,28 @@ def at_chance(correct: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64]) -> 
     return bool(test.pvalue > CHANCE_LEVEL)
 
 
-def require(
-    correct: npt.NDArray[np.bool_],
-    labels: npt.NDArray[np.int64],
-    expected: float | None,
-    used: tuple[Preprocess, str],
-    measure: Measure,
-) -> None:
-    """Raises DataError if accuracy is at chance level or below what was expected.
+@dataclass(frozen=True)
+class Question:
+    """The sample on which alternatives are tried, to name the cause of a bad accuracy."""
 
-    Args:
-        correct, labels: (n,) on a sample. used: preprocessing and label order in force.
-        measure: accuracy of the sample under another preprocessing and label order.
-    """
-    accuracy = float(correct.mean())
-    if at_chance(correct, labels):
-        problem = f"accuracy is {accuracy:.2%} on {len(correct)} rows, which is chance level"
-    elif expected is not None and accuracy < expected:
-        problem = (
-            f"accuracy is {accuracy:.2%} on {len(correct)} rows, below the {expected:.2%} expected"
-        )
-    else:
-        return
-    raise DataError(f"{problem}: {_advice(accuracy, used, measure)}")
+    used: tuple[Preprocess, str]  # preprocessing and label order in force
+    measure: Measure  # accuracy of the sample under others
+
+    def require_above_chance(
+        self, correct: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64]
+    ) -> None:
+        """Raises DataError if the sample's accuracy is at chance level."""
+        if at_chance(correct, labels):
+            self._refuse(float(correct.mean()), len(correct), "which is chance level")
+
+    def require_expected(self, accuracy: float, rows: int, expected: float | None) -> None:
+        """Raises DataError if the accuracy on all rows is below what was expected."""
+        if expected is not None and accuracy < expected:
+            self._refuse(accuracy, rows, f"below the {expected:.2%} expected")
+
+    def _refuse(self, accuracy: float, rows: int, problem: str) -> None:
+        advice = _advice(accuracy, self.used, self.measure)
+        raise DataError(f"accuracy is {accuracy:.2%} on {rows} rows, {problem}: {advice}")
 
 
 def _advice(accuracy: float, used: tuple[Preprocess, str], measure: Measure) -> str:

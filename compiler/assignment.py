@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import taps as tap_rules
+from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.tflite import TfliteModel
 from edgemon.compiler.monitors import MonitorEstimator
 
 
 def assign_taps(
-    model: TfliteModel, estimators: Sequence[MonitorEstimator], text: str
+    model: Model, estimators: Sequence[MonitorEstimator], text: str
 ) -> tuple[Tensor, ...]:
     """Give each estimator its taps; returns all tensors to tap, the model's output first."""
     own: dict[str, str] = {}
@@ -20,7 +20,11 @@ def assign_taps(
         monitor, separator, rules = part.rpartition("=")
         if separator and monitor not in {e.kind for e in estimators}:
             raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors")
-        for kind in [monitor] if separator else [e.kind for e in estimators if e.most_taps != 1]:
+        readers = [monitor] if separator else [e.kind for e in estimators if e.reads_layers]
+        if not readers:
+            names = " or ".join(f"{e.kind}={rules}" for e in estimators)
+            raise CompileError(f"--taps {part}: no monitor here reads layers; write {names}")
+        for kind in readers:
             own[kind] = "+".join(filter(None, (own.get(kind), rules)))
     graph = model.graph
     wanted = [graph.tensors[graph.outputs[0]]]
@@ -38,7 +42,7 @@ def assign_taps(
     return tuple(wanted)
 
 
-def _resolve(model: TfliteModel, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
+def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
     """The tensors of a rule or name; of an optional rule perhaps none."""
     if optional:
         return tap_rules.suggest(model.graph).get(rule, ())

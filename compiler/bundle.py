@@ -1,7 +1,8 @@
 """A bundle: the folder that ``compile`` writes and everything else reads.
 
-``monitor.emon``, ``monitor.onnx``, ``model.tapped.tflite``, ``monitor.h`` (on request),
-``manifest.json`` (how it was made and how good it is) and ``splits.npz`` (which rows were used).
+``monitor.emon``, ``monitor.onnx``, ``model.tapped.tflite`` or ``model.tapped.onnx``, ``monitor.h``
+(on request), ``manifest.json`` (how it was made and how good it is) and ``splits.npz`` (which rows
+were used).
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any
 
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.models.tflite import TappedModel
+from edgemon.compiler.models.base import TappedModel
+from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
-from edgemon.runtime.session import MODEL, MONITOR
+from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
 
@@ -64,18 +66,26 @@ class Bundle:
     @property
     def model(self) -> TappedModel:
         """The tapped model, with the outputs that carry the taps."""
+        taps = self.artifact.program.taps
+        positions = tuple(int(t["output"]) for t in self.artifact.metadata["taps"])
+        if len(positions) != len(taps) or 0 not in positions:
+            raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
         return TappedModel(
-            self.path / MODEL,
+            model_file(self.path),
             self.artifact.model_sha256,
-            self.artifact.program.taps,
-            tuple(int(t["output"]) for t in self.artifact.metadata["taps"]),
+            taps,
+            positions,
+            taps[positions.index(0)],  # compile taps the model's own output always
         )
 
     def require_intact(self) -> None:
         """Raises ArtifactError unless every file is the one that ``compile`` wrote, and the model
         the one that the monitor is bound to."""
-        expected = dict(self.manifest.get("sha256", {}))
-        expected[MODEL] = self.artifact.model_sha256
+        # Names from a manifest are not trusted: only those of a bundle's own files are opened.
+        stated = self.manifest.get("sha256")
+        known = stated if isinstance(stated, dict) else {}
+        expected = {name: known.get(name) for name in (MONITOR, ONNX)}
+        expected[model_file(self.path).name] = self.artifact.model_sha256
         for name, sha in expected.items():
             try:
                 found = hashlib.sha256((self.path / name).read_bytes()).hexdigest()
@@ -99,36 +109,49 @@ def is_bundle(path: Path) -> bool:
 
 def refuse_existing(out: Path, *, force: bool) -> None:
     """Raises CompileError if writing ``out`` would destroy something."""
-    if not out.exists():
+    if not os.path.lexists(out):
         return
     if not force:
         raise CompileError(f"{out} exists; choose another --out, or replace it with --force")
-    if not is_bundle(out) and not (out.is_dir() and not any(out.iterdir())):
+    empty = out.is_dir() and not any(out.iterdir())
+    if out.is_symlink() or not (is_bundle(out) or empty):
         raise CompileError(f"{out} exists and is not an edgemon bundle; choose another --out")
 
 
 @contextmanager
 def writing(out: Path, *, force: bool) -> Iterator[Path]:
     """A temporary folder beside ``out`` that takes its place when the block ends without error;
-    a bundle that it replaces is removed only then."""
-    refuse_existing(out, force=force)
+    a bundle that it replaces is removed only then. Raises CompileError at once if ``out`` cannot
+    be written."""
+    out = out.absolute()
     try:
+        refuse_existing(out, force=force)
         out.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name[:64]}.", dir=out.parent))
     except OSError as error:
         raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
     try:
         yield scratch
         scratch.chmod(0o777 & ~_umask())
-        if out.exists():
-            old = scratch.with_name(scratch.name + ".old")
-            out.rename(old)
-            scratch.rename(out)
-            shutil.rmtree(old)
-        else:
-            scratch.rename(out)
+        _take_place(scratch, out)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _take_place(scratch: Path, out: Path) -> None:
+    old = scratch.with_name(scratch.name + ".old")
+    try:
+        if out.exists():
+            out.rename(old)
+        try:
+            scratch.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            raise
+    except OSError as error:
+        raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -19,13 +19,18 @@ DATA_HELP = (
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(help="CSV column with the labels (default: label, y, ... or the last)."),
+    typer.Option(
+        help="CSV column with the labels: its name, or its number from 0 (-1 is the last). "
+        "Default: a column called label, y, target or class, else a last column of words."
+    ),
 ]
 
 
 @app.command("compile")
 def compile_(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A TFLite classifier.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A TFLite, ONNX or Keras classifier.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")],
     data: Annotated[str | None, typer.Option(help=f"Labelled rows: {DATA_HELP}.")] = None,
     fit: Annotated[str | None, typer.Option(help="Rows to fit on, in place of --data.")] = None,
@@ -43,8 +48,13 @@ def compile_(
     ] = "",
     preprocess: Annotated[
         str,
-        typer.Option(help="scale=1/255,offset=0,mean=a:b:c,std=a:b:c,resize=30x30,channels=bgr."),
+        typer.Option(
+            help="scale=1/255,offset=0,mean=a:b:c,std=a:b:c,resize=30x30,channels=bgr,layout=nchw."
+        ),
     ] = "",
+    convert: Annotated[
+        str, typer.Option(help="What a Keras model becomes: float or int8 TFLite.")
+    ] = "float",
     label_order: Annotated[
         str, typer.Option(help="Order of the model's classes: numeric (2 < 10) or string (10 < 2).")
     ] = "numeric",
@@ -57,8 +67,12 @@ def compile_(
         float, typer.Option(help="False-alarm rate that calibrated thresholds guarantee.")
     ] = 0.05,
     confidence: Annotated[float, typer.Option(help="Confidence of that guarantee.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Of the split and of everything random.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model (default: 2).")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the split and of everything random.")
+    ] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, max=64, help="Processes that run the model (default: 2).")
+    ] = 0,
     c_header: Annotated[bool, typer.Option(help="Also write the monitor as a C array.")] = False,
     force: Annotated[bool, typer.Option(help="Replace an existing bundle.")] = False,
     json: Json = False,
@@ -75,6 +89,7 @@ def compile_(
         monitors=monitor,
         taps=taps,
         preprocess=Preprocess.parse(preprocess),
+        convert=convert,
         label_order=label_order,
         label_column=label_column,
         target=target,
@@ -123,12 +138,12 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show a model's tensors and suggested taps, or what a bundle holds."""
-    from edgemon.compiler.bundle import is_bundle
     from edgemon.compiler.inspection import describe_bundle, describe_model, show
+    from edgemon.compiler.models import is_model
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
-    content = describe_bundle(path) if is_bundle(path) or path.is_dir() else describe_model(path)
+    content = describe_model(path) if is_model(path) else describe_bundle(path)
     show(terminal, content)
     terminal.document(content)
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle import MANIFEST, Bundle
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
+from edgemon.compiler.models import open_model
 from edgemon.compiler.models import taps as tap_rules
-from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.models.base import Model
 from edgemon.compiler.terminal import Terminal, percent
+from edgemon.runtime.errors import ArtifactError
+
+_EXPECTED = {"model", "accuracy", "edgemon", "monitors"}
 
 MOST_RULES = 20  # shown of each monitor; the manifest has all
 
 
 def describe_model(path: Path) -> dict[str, Any]:
     """Tensors, operators and suggested taps of a model; JSON types only."""
-    model = TfliteModel.open(path)
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        return _describe(open_model(path, Path(scratch)))
+
+
+def _describe(model: Model) -> dict[str, Any]:
     try:
         model.require_classifier()
         obstacle = None
@@ -27,7 +36,7 @@ def describe_model(path: Path) -> dict[str, Any]:
     inner = {i for op in graph.operators for i in op.outputs}
     return {
         "kind": "model",
-        "file": path.name,
+        "file": model.origin.name,
         "sha256": model.sha256,
         "classes": None if obstacle else model.n_classes,
         "not_a_classifier": obstacle,
@@ -58,6 +67,8 @@ def _tensor(tensor: Any) -> dict[str, Any]:
 def describe_bundle(path: Path) -> dict[str, Any]:
     """Monitors, thresholds, rules, proof and bytes by section of a bundle."""
     bundle = Bundle.open(path)
+    if not bundle.manifest.keys() >= _EXPECTED:
+        raise ArtifactError(f"{path / MANIFEST}: the manifest is damaged; compile the bundle again")
     found = flat.sections(bundle.artifact_bytes)
     return {
         "kind": "bundle",

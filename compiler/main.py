@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
+
+STOPPED = 128  # added to a signal's number in an exit code, as shells do
 
 
 def main() -> None:
@@ -16,4 +20,11 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     app()
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    """Leave as after an error, so that temporary files and child processes go too."""
+    raise SystemExit(STOPPED + number)

@@ -10,7 +10,7 @@ from typing import Any
 
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
-from edgemon.compiler.models.tflite import TappedModel, TfliteModel
+from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
@@ -18,7 +18,7 @@ from edgemon.targets import Target
 
 
 def metadata(
-    model: TfliteModel,
+    model: Model,
     tapped: TappedModel,
     preprocess: Preprocess,
     target: Target,
@@ -32,8 +32,7 @@ def metadata(
     return {
         "edgemon": version("edgemon"),
         "model": {
-            "file": model.path.name,
-            "sha256": model.sha256,
+            **_origin(model),
             "tapped_sha256": tapped.sha256,
             "outputs": len(model.graph.outputs),
         },
@@ -41,7 +40,7 @@ def metadata(
         "preprocess": preprocess.to_json(),
         "labels": [names[v] if v < len(names) else str(v) for v in labels],
         "label_values": list(labels),
-        "kernels": target.kernels,
+        "kernels": model.kernels(target.kernels),
         "target": target.name,
         "taps": [
             {"name": tap.name, "output": position}
@@ -51,6 +50,18 @@ def metadata(
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
         "rounding_rule": "IEEE 754 to nearest even, no contraction",
+    }
+
+
+def _origin(model: Model) -> dict[str, Any]:
+    """The file that the user gave, and what became of it."""
+    made = model.conversion
+    if made is None:
+        return {"file": model.path.name, "sha256": model.sha256}
+    return {
+        "file": made.path.name,
+        "sha256": made.sha256,
+        "converted": {"to": f"{made.to} TFLite", "by": made.by, "sha256": model.sha256},
     }
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -27,8 +28,8 @@ from edgemon.compiler.data import Dataset
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError, ParityError
-from edgemon.compiler.models import taps as tap_rules
-from edgemon.compiler.models.tflite import TappedModel, TfliteModel
+from edgemon.compiler.models import keras, open_model
+from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording, record
@@ -37,7 +38,7 @@ from edgemon.compiler.sources import Sources, load_sources
 from edgemon.compiler.splits import label_map
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.runtime.preprocess import Preprocess
-from edgemon.runtime.session import MODEL, MONITOR
+from edgemon.runtime.session import MONITOR
 
 SAMPLE = 500  # rows of the first look at the accuracy
 OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
@@ -56,6 +57,7 @@ class Options:
     target: str = targets.DEFAULT
     expect_accuracy: float | None = None
     false_alarm: FalseAlarmTarget = field(default_factory=FalseAlarmTarget)
+    convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
     workers: int = min(2, os.cpu_count() or 1)
     force: bool = False
@@ -70,24 +72,35 @@ def compile_bundle(
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
-    bundles.refuse_existing(out, force=options.force)
+    if options.expect_accuracy is not None and not 0 <= options.expect_accuracy <= 1:
+        raise CompileError(
+            f"--expect-accuracy {options.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
+        )
+    if options.convert not in keras.CHOICES:
+        raise CompileError(f"--convert {options.convert}: use {' or '.join(keras.CHOICES)}")
     estimators = parse(options.monitors, seed=options.seed)
     target = targets.load(options.target)
-    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
+    with (
+        bundles.writing(out, force=options.force) as folder,
+        tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
+    ):
         scratch = Path(scratch_name)
         with reporter.stage("opening the model"):
-            model = TfliteModel.open(model_path)
+            model = open_model(model_path, scratch)
             model.require_classifier()
-        chosen = assign_taps(model, estimators, options.taps)
         with reporter.stage("reading the data") as progress:
             splits = load_sources(
                 sources, scratch, seed=options.seed, label_column=options.label_column,
                 resize=options.preprocess.resize, progress=progress, warn=reporter.warn,
             )  # fmt: skip
+        if options.convert == "int8":
+            with reporter.stage("converting to int8"):
+                model = keras.to_int8(model, splits["threshold"], options.preprocess, scratch)
+        chosen = assign_taps(model, estimators, options.taps)
         labels = label_map(model.n_classes, options.label_order)
-        recorder = _Recorder(model, scratch, options, target.kernels, labels)
-        tapped = model.with_taps(chosen, scratch / "model.tapped.tflite")
-        recorder.look(splits)
+        recorder = _Recorder(model, scratch, options, model.kernels(target.kernels), labels)
+        tapped = model.with_taps(chosen, scratch / model.tapped_name)
+        question = recorder.look(splits)
         rows = {}
         for name, data in splits.items():
             with reporter.stage(f"recording {len(data)} {name} rows") as progress:
@@ -98,6 +111,9 @@ def compile_bundle(
             + ", ".join(f"{k} {v:.2%} of {len(rows[k])}" for k, v in shown["by_split"].items())
             + " rows)"
         )
+        counted = sum(len(r) for n, r in rows.items() if sources.data is not None or n != "fit")
+        question.require_expected(shown["accuracy"], counted, options.expect_accuracy)
+        rows = {name: _finite(name, r, reporter) for name, r in rows.items()}
         _warn_of_few_errors(rows["fit"], reporter)
         with reporter.stage("fitting") as progress:
             fitted = fitting.fit_monitors(
@@ -130,7 +146,7 @@ def compile_bundle(
             "options": {
                 "monitor": options.monitors, "taps": options.taps, "seed": options.seed,
                 "target": options.target, "preprocess": options.preprocess.to_json(),
-                "label_order": options.label_order,
+                "label_order": options.label_order, "convert": options.convert,
                 "false_alarm": options.false_alarm.rate,
                 "confidence": options.false_alarm.confidence,
             },
@@ -144,10 +160,10 @@ def compile_bundle(
             "sha256": {
                 MONITOR: hashlib.sha256(artifact).hexdigest(),
                 bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
-                MODEL: tapped.sha256,
+                tapped.path.name: tapped.sha256,
             },
         }  # fmt: skip
-        _write(out, options, artifact, onnx, tapped, manifest, splits)
+        _write(folder, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory(rows)}
 
 
@@ -155,11 +171,10 @@ class _Recorder:
     """Records rows of one model, with its input, labels and kernels fixed."""
 
     def __init__(
-        self, model: TfliteModel, scratch: Path, options: Options, kernels: str, labels: Any
+        self, model: Model, scratch: Path, options: Options, kernels: str, labels: Any
     ) -> None:
         self.model, self.scratch, self.options = model, scratch, options
         self.kernels, self.labels = kernels, labels
-        self._plain: TappedModel | None = None
 
     def record(
         self, tapped: TappedModel, data: Dataset, preprocess: Preprocess, progress: Any = None,
@@ -172,44 +187,58 @@ class _Recorder:
             progress=progress,
         )  # fmt: skip
 
-    def look(self, splits: dict[str, Dataset]) -> None:
-        """A first look at the accuracy, on a sample of the test rows; raises if implausible."""
+    def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
+        """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
         data = splits["test"]
         rng = np.random.default_rng(self.options.seed)
         sample = data.take(np.sort(rng.permutation(len(data))[:SAMPLE]))
-        first = self.record(self._untapped(), sample, self.options.preprocess)
+        first = self.record(self.model.untapped(), sample, self.options.preprocess)
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
 
         def measure(preprocess: Preprocess, order: str) -> float:
             labels = label_map(self.model.n_classes, order)
-            found = self.record(self._untapped(), sample, preprocess, labels=labels)
+            found = self.record(self.model.untapped(), sample, preprocess, labels=labels)
             return float(found.correct.mean())
 
         used = (self.options.preprocess, self.options.label_order)
-        accuracy.require(first.correct, first.labels, self.options.expect_accuracy, used, measure)
+        question = accuracy.Question(used, measure)
+        question.require_above_chance(first.correct, first.labels)
+        return question
 
     def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
         """Does tapping leave the model's own output as it was, bit for bit?"""
         sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
-        pair = [self.record(m, sample, self.options.preprocess) for m in (self._untapped(), tapped)]
+        pair = [
+            self.record(m, sample, self.options.preprocess) for m in (self.model.untapped(), tapped)
+        ]
         name = tapped.taps[0].name
         before, after = (np.asarray(r.codes(name)) for r in pair)
         different = int((before.view(np.uint8) != after.view(np.uint8)).any(axis=1).sum())
         if different:
             raise ParityError(
-                f"{self.model.path}: tapping changed the model's output on {different} of "
-                f"{len(sample)} rows; please report this model"
+                f"{self.model.origin}: tapping changed the model's output on {different} of "
+                f"{len(sample)} rows: choose other taps, after an activation rather than before it"
             )
         return {"output_rows": len(sample), "output_mismatches": different}
 
-    def _untapped(self) -> TappedModel:
-        """The original file, with its output as the only tap."""
-        if self._plain is None:
-            output = self.model.graph.tensors[self.model.graph.outputs[0]]
-            tap = tap_rules.tap_of(output)
-            self._plain = TappedModel(self.model.path, self.model.sha256, (tap,), (0,))
-        return self._plain
+
+def _finite(name: str, rows: Recording, reporter: Reporter) -> Recording:
+    """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
+    kept = np.ones(len(rows), bool)
+    for tap in (t for t in rows.taps if t.dtype == "float32"):
+        for start in range(0, len(rows), fitting.BLOCK):
+            block = np.arange(start, min(start + fitting.BLOCK, len(rows)))
+            kept[block] &= np.isfinite(rows.codes(tap.name, block)).all(axis=1)
+    if kept.all():
+        return rows
+    if not kept.any():
+        raise CompileError(f"the model's taps hold a NaN or an infinity on all {name} rows")
+    reporter.warn(
+        f"{int((~kept).sum())} of {len(rows)} {name} rows give a NaN or an infinity in a tap and "
+        "are left out; on the device they are faults"
+    )
+    return rows.take(np.flatnonzero(kept))
 
 
 def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
@@ -222,18 +251,17 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 
 def _write(
-    out: Path, options: Options, artifact: bytes, onnx: bytes, tapped: TappedModel,
+    folder: Path, options: Options, artifact: bytes, onnx: bytes, tapped: TappedModel,
     manifest: dict[str, Any], splits: dict[str, Dataset],
 ) -> None:  # fmt: skip
-    with bundles.writing(out, force=options.force) as folder:
-        (folder / MONITOR).write_bytes(artifact)
-        (folder / bundles.ONNX).write_bytes(onnx)
-        (folder / MODEL).write_bytes(tapped.path.read_bytes())
-        if options.c_header:
-            (folder / bundles.C_HEADER).write_text(flat.c_header(artifact))
-        rows: dict[str, Any] = {name: data.rows for name, data in splits.items()}
-        np.savez_compressed(folder / bundles.SPLITS, **rows)
-        (folder / bundles.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    (folder / MONITOR).write_bytes(artifact)
+    (folder / bundles.ONNX).write_bytes(onnx)
+    shutil.copyfile(tapped.path, folder / tapped.path.name)
+    if options.c_header:
+        (folder / bundles.C_HEADER).write_text(flat.c_header(artifact))
+    rows: dict[str, Any] = {name: data.numbers for name, data in splits.items()}
+    np.savez_compressed(folder / bundles.SPLITS, **rows)
+    (folder / bundles.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 
 
 def _peak_memory(rows: dict[str, Recording]) -> dict[str, int]:

@@ -84,6 +84,8 @@ def prove(
             base.append(rows)
         if progress:
             progress(proof.rows, 0)
+    # Last a row of zeros, for where there is no other to start from.
+    base.append([np.zeros((1, t.length), t.dtype) for t in program.taps])
     finite = _finite([np.concatenate(parts) for parts in zip(*base, strict=True)])
     for rows in neighbours(program, [x[:MOST_BASE_ROWS] for x in finite]):
         _compare(proof, program, others, rows, "threshold neighbour")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from edgemon.compiler.data import Dataset
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child
-from edgemon.compiler.models.tflite import TappedModel
+from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.splits import to_classes
 from edgemon.runtime.preprocess import InputSpec, Preprocess
@@ -29,7 +29,7 @@ FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """N rows. ``predicted`` is the argmax of the model's output in raw codes, the first on a tie;
+    """N rows. ``predicted`` is the class that the model's output means (see ``models.decision``);
     ``labels`` are in the order of the model's classes. The taps stay on disk."""
 
     taps: tuple[Tap, ...]
@@ -111,6 +111,7 @@ def record(
         "model": str(tapped.path),
         "kernels": kernels,
         "x": str(data.x),
+        "first_row": data.first_row,
         "rows": str(rows.path),
         "preprocess": preprocess.to_json(),
         "input": input.to_json(),
@@ -119,6 +120,7 @@ def record(
             for position, file in zip(tapped.positions, files, strict=True)
         ],
         "predicted": str(predicted.path),
+        "output": asdict(tapped.output),
     }
     answers = child.run(
         [{**job, "start": a, "stop": b} for a, b in pairwise(edges)],

@@ -30,6 +30,10 @@ class _Group(TyperGroup):
             raise typer.Exit(error.exit_code) from None
         except (BrokenPipeError, typer.Exit, typer.Abort):
             raise
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            typer.echo(f"edgemon: {where}{error.strerror or error}", err=True)
+            raise typer.Exit(2) from None
         except Exception as error:
             if _is_usage(error) or os.environ.get(DEBUG):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def run_bundle(
             data, Path(scratch), label_column=label_column, resize=session.preprocess.resize
         )
         results = []
-        summary = _Summary(session)
+        summary = _Summary()
         for row in _rows(session, rows):
             summary.add(row)
             if json_lines:
@@ -43,24 +44,39 @@ def run_bundle(
 
 
 def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
-    values = session.label_values
+    classes = _Classes(session, data)
     index = 0
     for images in data.blocks(BLOCK):
         for result in session.evaluate_batch(images):
             row: dict[str, Any] = {
-                "row": int(data.rows[index]),
+                "row": int(data.numbers[index]),
                 "prediction": result.label,
                 "verdict": result.verdict.name.lower(),
-                "score": result.score,
+                "score": None if math.isnan(result.score) else result.score,
                 "reason": result.reason,
                 "monitors": {m.name: m.verdict.name.lower() for m in result.monitors},
             }
             if data.y is not None:
-                label = int(data.y[index])
+                label = classes.label(int(data.y[index]))
                 row["label"] = label
-                row["correct"] = result.prediction >= 0 and values[result.prediction] == label
+                row["known"] = label in classes.known
+                row["correct"] = result.prediction >= 0 and classes.of[result.prediction] == label
             yield row
             index += 1
+
+
+class _Classes:
+    """Labels of the data and classes of the session, made comparable: words where the data has
+    words (which are numbered anew in every data set), else numbers."""
+
+    def __init__(self, session: Session, data: Dataset) -> None:
+        self._names = data.class_names
+        self.of: tuple[str | int, ...] = session.label_values if not self._names else session.labels
+        self.known = frozenset(self.of)
+
+    def label(self, y: int) -> str | int:
+        """The label of a row as the session would call it."""
+        return self._names[y] if self._names else y
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -74,8 +90,7 @@ def _line(row: dict[str, Any]) -> str:
 class _Summary:
     """Verdicts, and with labels how they meet the errors."""
 
-    def __init__(self, session: Session) -> None:
-        self.known = {int(v) for v in session.label_values}
+    def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
         self.alarms: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
@@ -85,7 +100,7 @@ class _Summary:
         if "label" not in row:
             return
         group = "wrong" if not row["correct"] else "right"
-        if row["label"] not in self.known:
+        if not row["known"]:
             group = "unknown class"
         self.totals[group] += 1
         self.alarms[group] += row["verdict"] != Verdict.TRUST.name.lower()

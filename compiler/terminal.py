@@ -77,7 +77,7 @@ class Terminal(Reporter):
     def document(self, content: Any) -> None:
         """The JSON document, if one was asked for."""
         if self.as_json:
-            print(json.dumps(content, indent=2))
+            print(json.dumps(content, indent=2, allow_nan=False))
 
 
 @contextmanager

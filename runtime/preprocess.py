@@ -20,6 +20,9 @@ Array = npt.NDArray[Any]
 Float32 = npt.NDArray[np.float32]
 
 CHANNELS = ("asis", "rgb", "bgr", "gray")
+LAYOUTS = ("auto", "nhwc", "nchw")
+LARGEST_SIDE = 4096  # of a resized image, in pixels
+LARGEST_SOURCE_SIDE = 16384
 INTEGER_INPUTS = ("int8", "uint8", "int16", "int32")
 
 
@@ -31,6 +34,9 @@ class Preprocess:
     antialiasing), bit for bit on uint8 images. ``channels``: ``asis``, ``rgb`` (the same, for
     readers), ``bgr`` (the last axis reversed) or ``gray`` (ITU-R 601 luma, as Pillow's "L").
     ``mean`` and ``std`` have one element, or one a channel.
+
+    Images have their channels last. ``layout`` says whether the model wants that too (``nhwc``) or
+    channels first (``nchw``); ``auto`` leaves it to the model's own description.
     """
 
     scale: float = 1.0
@@ -39,6 +45,7 @@ class Preprocess:
     std: tuple[float, ...] = ()
     resize: tuple[int, int] | None = None
     channels: str = "asis"
+    layout: str = "auto"
 
     def __post_init__(self) -> None:
         numbers = (self.scale, self.offset, *self.mean, *self.std)
@@ -50,8 +57,14 @@ class Preprocess:
             raise InputError(
                 f"preprocess: channels={self.channels!r} is unknown; use {', '.join(CHANNELS)}"
             )
-        if self.resize is not None and not all(1 <= v <= 65535 for v in self.resize):
-            raise InputError("preprocess: resize needs a width and a height of 1 to 65535")
+        if self.layout not in LAYOUTS:
+            raise InputError(
+                f"preprocess: layout={self.layout!r} is unknown; use {', '.join(LAYOUTS)}"
+            )
+        if self.resize is not None and not all(1 <= v <= LARGEST_SIDE for v in self.resize):
+            raise InputError(
+                f"preprocess: resize needs a width and a height of 1 to {LARGEST_SIDE}"
+            )
 
     @classmethod
     def parse(cls, text: str) -> Preprocess:
@@ -88,6 +101,8 @@ class Preprocess:
         for name, values in (("mean", self.mean), ("std", self.std)):
             if values:
                 parts.append(f"{name}={':'.join(repr(v) for v in values)}")
+        if self.layout != "auto":
+            parts.append(f"layout={self.layout}")
         return ",".join(parts)
 
     def to_json(self) -> dict[str, object]:
@@ -99,6 +114,7 @@ class Preprocess:
             "std": list(self.std),
             "resize": None if self.resize is None else list(self.resize),
             "channels": self.channels,
+            "layout": self.layout,
         }
 
     @classmethod
@@ -113,6 +129,7 @@ class Preprocess:
                 std=tuple(float(v) for v in found["std"]),
                 resize=None if resize is None else (int(resize[0]), int(resize[1])),
                 channels=str(found["channels"]),
+                layout=str(found.get("layout", "auto")),
             )
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError("the stored preprocessing is damaged; compile again") from None
@@ -123,7 +140,13 @@ class Preprocess:
         if v.dtype.kind not in "buif":
             raise InputError(f"an image has dtype {v.dtype}; edgemon needs numbers")
         if self.resize is not None:
-            v = resize_bilinear(_picture(v, "resize"), *self.resize)
+            v = _picture(v, "resize")
+            if max(v.shape[:2]) > LARGEST_SOURCE_SIDE:
+                raise InputError(
+                    f"preprocess: resize takes images of at most {LARGEST_SOURCE_SIDE} pixels a "
+                    f"side, not {v.shape}"
+                )
+            v = resize_bilinear(v, *self.resize)
         if self.channels == "bgr":
             v = _picture(v, "channels=bgr")[..., ::-1]
         elif self.channels == "gray":
@@ -154,7 +177,8 @@ class Preprocess:
 class InputSpec:
     """The classifier's input: ``shape`` without the batch axis, real = scale * (code - zero_point).
 
-    ``scale`` is 0 where the tensor is not quantised.
+    ``scale`` is 0 where the tensor is not quantised. ``layout`` is "nchw" where channels come
+    first, else "nhwc".
     """
 
     name: str
@@ -162,6 +186,7 @@ class InputSpec:
     dtype: str
     scale: float = 0.0
     zero_point: int = 0
+    layout: str = "nhwc"
 
     def to_json(self) -> dict[str, object]:
         """A JSON object; numbers keep every bit."""
@@ -171,6 +196,7 @@ class InputSpec:
             "dtype": self.dtype,
             "scale": self.scale,
             "zero_point": self.zero_point,
+            "layout": self.layout,
         }
 
     @classmethod
@@ -183,6 +209,7 @@ class InputSpec:
                 dtype=str(found["dtype"]),
                 scale=float(found["scale"]),
                 zero_point=int(found["zero_point"]),
+                layout=str(found.get("layout", "nhwc")),
             )
         except (KeyError, TypeError, ValueError):
             raise InputError("the stored input description is damaged; compile again") from None
@@ -192,18 +219,24 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     """The input tensor of one image: shape (1, *spec.shape), dtype ``spec.dtype``.
 
     A quantised input takes ``round(v / scale + zero_point)``, half to even, saturated; an
-    unquantised integer input takes ``round(v)``, saturated. Axes of length 1 may be missing or
-    extra. Raises InputError on a wrong shape, NotFiniteError on a NaN or an infinity.
+    unquantised integer input takes ``round(v)``, saturated. An input with channels first takes the
+    image's last axis as its first. Axes of length 1 may be missing or extra. A vector of as many
+    values as the input has is an image, channels last, unless a resize is declared. Raises
+    InputError on a wrong shape, NotFiniteError on a NaN or an infinity.
     """
-    v = preprocess.apply(image)
-    if _long_axes(v.shape) != _long_axes(spec.shape):
+    layout = spec.layout if preprocess.layout == "auto" else preprocess.layout
+    needed = _image_shape(spec.shape, layout)
+    v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
+    if _long_axes(v.shape) != _long_axes(needed):
         raise InputError(
             f"an image has the shape {v.shape} after preprocessing, but the model's input "
-            f"{spec.name!r} needs {spec.shape}; declare --preprocess resize=WxH or channels=..., "
-            "or give the data that the model was made for"
+            f"{spec.name!r} needs {needed}; {_remedy(v.shape, spec.shape, layout)}"
         )
     if not np.isfinite(v).all():
         raise NotFiniteError("an image has a NaN or an infinity")
+    v = v.reshape(needed)
+    if layout == "nchw" and v.ndim == 3:
+        v = np.moveaxis(v, -1, 0)
     v = v.reshape((1, *spec.shape))
     if spec.dtype == "float32":
         return np.ascontiguousarray(v)
@@ -220,6 +253,42 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n for n in shape if n != 1)
+
+
+def _image_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """The shape of an image, channels last, for an input of this shape."""
+    return (*shape[1:], shape[0]) if layout == "nchw" and len(shape) == 3 else shape
+
+
+def _unflattened(v: Array, shape: tuple[int, ...]) -> Array:
+    is_vector = len(_long_axes(v.shape)) == 1 and v.size == math.prod(shape)
+    return v.reshape(shape) if is_vector else v
+
+
+def _remedy(found: tuple[int, ...], shape: tuple[int, ...], layout: str) -> str:
+    """What makes an image of the shape ``found`` fit an input of this shape, if anything does."""
+    other = "nhwc" if layout == "nchw" else "nchw"
+    if _long_axes(found) == _long_axes(_image_shape(shape, other)):
+        return f"declare --preprocess layout={other}"
+    needed = _image_shape(shape, layout)
+    if len(_long_axes(found)) < 2 or not 2 <= len(needed) <= 3:
+        return f"give {math.prod(needed)} values an image"
+    image, target = _with_channels(found), _with_channels(needed)
+    if (*image[1:], image[0]) == target:
+        return "give images with their channels last"
+    steps = [] if image[:2] == target[:2] else [f"resize={target[1]}x{target[0]}"]
+    if image[2:] == (3,) and target[2:] == (1,):
+        steps.append("channels=gray")
+    elif image[2:] != target[2:]:
+        return "give the data that the model was made for"
+    return f"declare --preprocess {','.join(steps)}"
+
+
+def _with_channels(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """(H, W, C); leading axes of length 1 are dropped, as ``_picture`` does."""
+    while len(shape) > 3 and shape[0] == 1:
+        shape = shape[1:]
+    return (*shape, 1) if len(shape) == 2 else shape
 
 
 def _picture(v: Array, step: str) -> Array:
@@ -272,6 +341,7 @@ _PARSERS: dict[str, Any] = {
     "std": _numbers,
     "resize": _size,
     "channels": str,
+    "layout": str,
 }
 _EXAMPLES = {
     "scale": "scale=1/255",
@@ -280,4 +350,5 @@ _EXAMPLES = {
     "std": "std=0.25:0.24:0.26",
     "resize": "resize=30x32 (width x height)",
     "channels": "channels=bgr",
+    "layout": "layout=nchw",
 }

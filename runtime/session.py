@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.runtime.classifier import model_file, open_classifier
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
-from edgemon.runtime.tflite import Classifier
 
 Array = npt.NDArray[Any]
 
-MODEL, MONITOR = "model.tapped.tflite", "monitor.emon"
+MONITOR = "monitor.emon"
 ALL_AGREE = "all monitors agree"
 
 
@@ -54,14 +54,14 @@ class Session:
 
     def __init__(self, bundle: Path | str, *, kernels: str | None = None, threads: int = 1) -> None:
         """Opens the artifact, checks that the model is the one it was compiled for, and runs its
-        self-test. ``kernels`` overrides the kernel set of calibration (see ``Classifier``).
+        self-test. ``kernels`` overrides the kernel set of calibration (see ``open_classifier``).
 
         Raises ArtifactError for an unusable bundle, BackendError without an interpreter.
         """
         folder = Path(bundle)
-        artifact, model = _read(folder, MONITOR), _read(folder, MODEL)
-        self._monitor = Monitor(artifact)
-        self._monitor.bind_model(hashlib.sha256(model).hexdigest())
+        model = model_file(folder)
+        self._monitor = Monitor(_read(folder, MONITOR))
+        self._monitor.bind_model(hashlib.sha256(_read(folder, model.name)).hexdigest())
         self._monitor.self_test()
         metadata = self._monitor.metadata
         try:
@@ -78,7 +78,7 @@ class Session:
             raise ArtifactError(
                 f"{folder}: the bundle's metadata is damaged; compile it again"
             ) from None
-        self._classifier = Classifier(folder / MODEL, threads=threads, kernels=used)
+        self._classifier = open_classifier(model, threads=threads, kernels=used)
         if len(self._positions) != len(self._monitor.taps) or any(
             not 0 <= p < self._classifier.n_outputs for p in self._positions
         ):

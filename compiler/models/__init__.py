@@ -2,3 +2,70 @@
 
 Models are untrusted: no process but a worker ever runs one.
 """
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgemon.compiler.errors import ModelError
+
+if TYPE_CHECKING:
+    from edgemon.compiler.models.base import Model
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+ZIP = b"PK\x03\x04"
+SAVED_MODEL = "saved_model.pb"
+PROTOBUF = b"\x08"  # an ONNX file begins with its version, as field 1
+READABLE = "a .tflite, .onnx, .keras or .h5 file, or a SavedModel folder"
+
+
+def open_model(path: Path, scratch: Path) -> Model:
+    """The classifier in a file, by its content; a Keras model is converted in ``scratch``.
+
+    Raises ModelError in one sentence: missing, unknown, damaged, or impossible to run.
+    """
+    # Each front end has its own heavy imports, and workers need none of them.
+    from edgemon.compiler.models.base import read_file
+    from edgemon.compiler.models.keras import open_keras
+    from edgemon.compiler.models.tflite import IDENTIFIER, TfliteModel
+
+    if (path / SAVED_MODEL).is_file():
+        return open_keras(path, scratch)
+    head = read_file(path, READABLE)[:8]
+    if head[4:] == IDENTIFIER:
+        return TfliteModel.open(path)
+    if head == HDF5 or (head.startswith(ZIP) and _may_be_keras(path)):
+        return open_keras(path, scratch)
+    if path.suffix.lower() == ".onnx" or head.startswith(PROTOBUF):
+        from edgemon.compiler.models.onnx_model import OnnxModel
+
+        return OnnxModel.open(path)
+    if path.suffix.lower() == ".tflite":
+        return TfliteModel.open(path)  # which says what is wrong with it
+    raise ModelError(f"{path}: is no model that edgemon reads; give {READABLE}")
+
+
+def is_model(path: Path) -> bool:
+    """A file, or a SavedModel folder; other folders are bundles."""
+    return not path.is_dir() or (path / SAVED_MODEL).is_file()
+
+
+def _may_be_keras(path: Path) -> bool:
+    """A zip with a config.json, or one too damaged to tell."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "config.json" in archive.namelist()
+    except zipfile.BadZipFile:
+        return path.suffix.lower() == ".keras"
+
+
+def write_untapped(tapped: Path, outputs: int, out: Path) -> None:
+    """Write a tapped model as it was: with its first ``outputs`` outputs only."""
+    content = tapped.read_bytes()
+    if tapped.suffix == ".onnx":
+        from edgemon.compiler.models.onnx_graph import keep_outputs
+    else:
+        from edgemon.compiler.models.flatbuffer import keep_outputs
+    out.write_bytes(keep_outputs(content, outputs))

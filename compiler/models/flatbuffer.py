@@ -8,14 +8,20 @@ does not know stay as they are, byte for byte, at their alignment.
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
-from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.graph import (
+    Graph,
+    Operator,
+    Tensor,
+    UnsupportedError,
+    mark_constants,
+    usable_names,
+)
 
 ALIGNMENT = 16
 # Slots of the schema's tables: the field n of a table is at 4 + 2 * n in its vtable.
@@ -33,10 +39,6 @@ _OPERATORS = _names(schema.BuiltinOperator)
 _ACTIVATIONS = {code: name.lower() for code, name in _names(schema.ActivationFunctionType).items()}
 
 
-class UnsupportedError(Exception):
-    """A sound file with something that edgemon cannot handle; the text ends a sentence."""
-
-
 def read_graph(content: bytes) -> Graph:
     """The graph of the first subgraph. Raises UnsupportedError, and on a damaged file whatever the
     flatbuffer reader does: it has no errors of its own."""
@@ -48,7 +50,7 @@ def read_graph(content: bytes) -> Graph:
         raise UnsupportedError("its weights lie outside the flatbuffer (a model above 2 GB)")
     subgraph = model.subgraphs[0]
     count = len(subgraph.tensors or [])
-    names = _unique_names(subgraph.tensors or [])
+    names = usable_names([_decode(t.name) for t in subgraph.tensors or []])
     graph = Graph(
         inputs=_indices(subgraph.inputs, count),
         outputs=_indices(subgraph.outputs, count),
@@ -61,7 +63,7 @@ def read_graph(content: bytes) -> Graph:
     )
     if not graph.outputs:
         raise UnsupportedError("it has no output")
-    return graph
+    return mark_constants(graph)
 
 
 def with_outputs(content: bytes, graph: Graph, added: Mapping[int, str]) -> bytes:
@@ -161,22 +163,6 @@ def _decode(name: Any) -> str:
     if isinstance(name, bytes):
         return name.decode("utf-8", "replace")
     return name or ""
-
-
-def _unique_names(tensors: list[Any]) -> list[str]:
-    """Names as monitors can store them: printable ASCII, at most 200 characters, all different."""
-    plain = ["".join(c if " " <= c <= "~" else "_" for c in _decode(t.name))[:200] for t in tensors]
-    times = Counter(plain)
-    names: list[str] = []
-    taken = {name for name, n in times.items() if n == 1 and name}
-    for index, name in enumerate(plain):
-        if not name or times[name] > 1:
-            name = f"{name or 'tensor'}#{index}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-        names.append(name)
-    return names
 
 
 def _indices(values: Any, count: int) -> tuple[int, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 
@@ -45,12 +47,16 @@ class Operator:
 
 @dataclass(frozen=True)
 class Graph:
-    """Tensors are addressed by index; ``operators`` are in the order of execution."""
+    """Tensors are addressed by index; ``operators`` are in the order of execution.
+
+    ``channel_axis``: where images have their channels, the last axis (TFLite) or 1 (ONNX).
+    """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
+    channel_axis: int = -1
 
     def producer(self, index: int) -> Operator | None:
         """The operator that computes the tensor."""
@@ -67,3 +73,34 @@ class Graph:
     @cached_property
     def _producers(self) -> dict[int, Operator]:
         return {index: op for op in self.operators for index in op.outputs}
+
+
+def mark_constants(graph: Graph) -> Graph:
+    """The same graph, with tensors that are computed from constants alone marked as such."""
+    constant = {t.index for t in graph.tensors if t.constant}
+    for op in graph.operators:
+        known = [i in constant for i in op.inputs if i >= 0]
+        if known and all(known):
+            constant.update(op.outputs)
+    tensors = (replace(t, constant=t.index in constant) for t in graph.tensors)
+    return replace(graph, tensors=tuple(tensors))
+
+
+class UnsupportedError(Exception):
+    """A sound file with something that edgemon cannot handle; the text ends a sentence."""
+
+
+def usable_names(found: Sequence[str]) -> list[str]:
+    """Names as monitors can store them: printable ASCII, at most 200 characters, all different."""
+    plain = ["".join(c if " " <= c <= "~" else "_" for c in name)[:200] for name in found]
+    times = Counter(plain)
+    names: list[str] = []
+    taken = {name for name, n in times.items() if n == 1 and name}
+    for index, name in enumerate(plain):
+        if not name or times[name] > 1:
+            name = f"{name or 'tensor'}#{index}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        names.append(name)
+    return names

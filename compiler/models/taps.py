@@ -7,19 +7,10 @@ from collections.abc import Callable, Iterable
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, only_bias
 
 DTYPES = ("int8", "uint8", "int16", "float32")
 MAX_LENGTH = 1 << 20
-
-# Operators that only move a value or write it down in another way.
-_SAME_VALUE = {"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "QUANTIZE", "DEQUANTIZE"}
-_SQUASHING = {"SOFTMAX", "LOGISTIC", "LOG_SOFTMAX"}
-_WEIGHTED = {"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"}
-_BIAS = {"ADD", "SUB", "MUL"}
-_ACTIVATIONS = {
-    "RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "PRELU", "LEAKY_RELU", "ELU", "GELU",
-    "TANH", "LOGISTIC", "HARD_SWISH",
-}  # fmt: skip
 
 
 def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
@@ -67,6 +58,11 @@ def tap_of(tensor: Tensor) -> Tap:
     problem = _unreadable(tensor)
     if problem is not None:
         raise ModelError(f"taps: tensor {tensor.name!r} {problem}")
+    return as_tap(tensor)
+
+
+def as_tap(tensor: Tensor) -> Tap:
+    """The same without a check, for a tensor that no monitor reads."""
     if tensor.dtype == "float32" or not tensor.scale:
         return Tap(tensor.name, tensor.dtype, tensor.length)
     return Tap(tensor.name, tensor.dtype, tensor.length, tensor.scale, tensor.zero_point)
@@ -97,9 +93,11 @@ def _unreadable(tensor: Tensor) -> str | None:
     return None
 
 
-def _back(graph: Graph, index: int, through: set[str]) -> int:
+def _back(graph: Graph, index: int, *, through_bias: bool = False) -> int:
     """The tensor that ``index`` is, seen through operators that keep its value."""
-    while (op := graph.producer(index)) is not None and op.name in through:
+    while (op := graph.producer(index)) is not None:
+        if not has_role(op, Role.SAME_VALUE) and not (through_bias and only_bias(graph, op)):
+            break
         before = graph.data_input(op)
         if before is None:
             break
@@ -111,8 +109,8 @@ def _head(graph: Graph) -> Operator | None:
     """The final SOFTMAX or LOGISTIC of a model with one output."""
     if len(graph.outputs) != 1:
         return None
-    op = graph.producer(_back(graph, graph.outputs[0], _SAME_VALUE))
-    return op if op is not None and op.name in _SQUASHING else None
+    op = graph.producer(_back(graph, graph.outputs[0]))
+    return op if has_role(op, Role.SQUASHING) else None
 
 
 def _logits(graph: Graph) -> list[Tensor]:
@@ -124,41 +122,42 @@ def _logits(graph: Graph) -> list[Tensor]:
 
 def _penultimate(graph: Graph) -> list[Tensor]:
     for logits in _logits(graph):
-        index = _back(graph, logits.index, _SAME_VALUE)
-        op = graph.producer(index)
-        if op is not None and op.name in _BIAS and _constant_operands(graph, op) == 1:
-            op = graph.producer(_back(graph, index, _SAME_VALUE | {op.name}))
-        before = graph.data_input(op) if op is not None and op.name in _WEIGHTED else None
+        op = graph.producer(_back(graph, logits.index, through_bias=True))
+        before = graph.data_input(op) if op is not None and has_role(op, Role.WEIGHTED) else None
         if before is not None:
             return [graph.tensors[before]]
     return []
 
 
-def _constant_operands(graph: Graph, op: Operator) -> int:
-    return sum(graph.tensors[i].constant for i in op.inputs if i >= 0)
-
-
 def _pooled(graph: Graph) -> list[Tensor]:
     """Output of the last global average pooling."""
     for op in reversed(graph.operators):
-        if op.name in ("AVERAGE_POOL_2D", "MEAN") and op.inputs[0] >= 0:
+        if has_role(op, Role.AVERAGE_POOL) and op.inputs[0] >= 0:
             before, after = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-            channels = before.shape[-1:]
-            if len(before.shape) == 4 and after.long_axes == channels != before.long_axes:
+            if len(before.shape) != 4 or after.long_axes == before.long_axes:
+                continue
+            if after.long_axes == (before.shape[graph.channel_axis],):
                 return [after]
     return []
 
 
-def _outputs_of(graph: Graph, wanted: Callable[[Operator], bool]) -> list[Tensor]:
-    return [graph.tensors[i] for op in graph.operators if wanted(op) for i in op.outputs[:1]]
+def _dense(graph: Graph) -> list[Tensor]:
+    return [
+        graph.tensors[dense_output(graph, op)]
+        for op in graph.operators
+        if op.outputs and is_dense(graph, op)
+    ]
 
 
 def _activations(graph: Graph) -> list[Tensor]:
     head = _head(graph)
-    return _outputs_of(
-        graph,
-        lambda op: op is not head and (op.name in _ACTIVATIONS or op.activation != "none"),
-    )
+    return [
+        graph.tensors[op.outputs[0]]
+        for op in graph.operators
+        if op is not head
+        and op.outputs
+        and (has_role(op, Role.ACTIVATION) or op.activation != "none")
+    ]
 
 
 def _softmax(graph: Graph) -> list[Tensor]:
@@ -172,7 +171,7 @@ _RULES: dict[str, Callable[[Graph], Iterable[Tensor]]] = {
     "softmax": _softmax,
     "penultimate": _penultimate,
     "gap": _pooled,
-    "dense": lambda graph: _outputs_of(graph, lambda op: op.name == "FULLY_CONNECTED"),
+    "dense": _dense,
     "activation": _activations,
 }
 RULES = tuple(_RULES)

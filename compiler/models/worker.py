@@ -2,7 +2,8 @@
 
 A JSON job comes by standard input. JSON lines go to standard output: ``{"done": rows}`` as it
 proceeds, and at the end a result or ``{"error": sentence, "blames": "model" | "data"}``.
-Nothing slow is imported here: NumPy and the interpreter only.
+Nothing slow is imported here: NumPy and the interpreter only. TensorFlow and onnx are imported
+by the tasks that need them.
 """
 
 from __future__ import annotations
@@ -20,32 +21,56 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.ir import Tap
+from edgemon.compiler.models.decision import predicted_class
 from edgemon.compiler.row_file import RowFile
+from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.errors import BackendError, InputError
+from edgemon.runtime.onnx_model import OnnxClassifier
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
-from edgemon.runtime.tflite import Classifier
 
 Array = npt.NDArray[Any]
 
 BLOCK_BYTES = 4 << 20
 REPORT_S = 0.1
 PROBE_INVOKES = 10
+PROBE_S = 5.0
 
 
 def probe(job: dict[str, Any]) -> dict[str, Any]:
     """Load, allocate and run the model on zeros, several times: damage may show late."""
-    classifier = Classifier(Path(job["model"]), kernels=job["kernels"])
+    _try(open_classifier(Path(job["model"]), kernels=job["kernels"]))
+    return {}
+
+
+def describe(job: dict[str, Any]) -> dict[str, Any]:
+    """Try an ONNX model like ``probe``, and tell dtype and shape of all its tensors."""
+    from edgemon.compiler.models.onnx_probe import tensors_of
+
+    classifier = OnnxClassifier(Path(job["model"]), kernels=job["kernels"])
+    _try(classifier)
+    return {"tensors": tensors_of(Path(job["model"]), classifier.inputs)}
+
+
+def convert(job: dict[str, Any]) -> dict[str, Any]:
+    """Write a Keras model as TFLite."""
+    from edgemon.compiler.models.keras_conversion import convert
+
+    return convert(job)
+
+
+def _try(classifier: AnyClassifier) -> None:
     started = time.monotonic()
     for _ in range(PROBE_INVOKES):
         classifier.invoke_zeros()
-        if time.monotonic() - started > 5:
+        if time.monotonic() - started > PROBE_S:
             break
-    return {"lengths": [len(classifier.view(i)) for i in range(classifier.n_outputs)]}
 
 
 def record(job: dict[str, Any]) -> dict[str, Any]:
     """Run the model on a share of the rows and write its taps where they belong."""
-    classifier = Classifier(Path(job["model"]), kernels=job["kernels"])
+    classifier = open_classifier(Path(job["model"]), kernels=job["kernels"])
+    output = Tap(**job["output"])
     preprocess = Preprocess.from_json(job["preprocess"])
     spec = InputSpec.from_json(job["input"])
     taps = [(tap["position"], RowFile.open(Path(tap["file"]))) for tap in job["taps"]]
@@ -71,10 +96,10 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
             try:
                 classifier.invoke(to_input(image, preprocess, spec))
             except InputError as error:
-                raise InputError(f"row {block[i]}: {error}") from None
+                raise InputError(f"row {block[i] + job['first_row']}: {error}") from None
             for (position, _), values in zip(taps, out, strict=True):
                 values[i] = classifier.view(position)
-            classes[i] = classifier.view(0).argmax()
+            classes[i] = predicted_class(classifier.view(0), output)
             reporter.done(first + i + 1)
         for (_, file), values in zip(taps, out, strict=True):
             file.write(at[0], values)
@@ -109,7 +134,7 @@ def _say(message: dict[str, Any]) -> None:
     os.write(_ANSWERS, json.dumps(message).encode() + b"\n")
 
 
-TASKS = {"probe": probe, "record": record}
+TASKS = {"probe": probe, "describe": describe, "convert": convert, "record": record}
 _ANSWERS = 1
 
 

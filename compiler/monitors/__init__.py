@@ -46,7 +46,9 @@ def _one(text: str, seed: int) -> MonitorEstimator:
             values[key] = type(defaults[key])(value)
         except ValueError:
             raise CompileError(f"--monitor {name}: {key}={value!r} is not a number") from None
-    return cls(**values)
+    estimator = cls(**values)
+    estimator.check_settings()
+    return estimator
 
 
 def _known() -> str:

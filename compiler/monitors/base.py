@@ -39,6 +39,8 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     kind: ClassVar[str]
     default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.taps
     most_taps: ClassVar[int | None] = 1  # None: any number
+    reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
+    limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
     what: ClassVar[str]  # one line for people
 
     taps: tuple[str, ...]
@@ -58,6 +60,15 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     def details(self) -> dict[str, Any]:
         """What it learned, for people; JSON types only."""
         return {}
+
+    def check_settings(self) -> None:
+        """Raises CompileError if a setting is outside its limits."""
+        for name, (least, most) in self.limits.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise CompileError(
+                    f"--monitor {self.kind}: {name}={value} must lie between {least:g} and {most:g}"
+                )
 
     def check_taps(self) -> None:
         """Raises CompileError unless the number of taps suits the method."""

@@ -36,6 +36,11 @@ class BoxMonitor(MonitorEstimator):
 
     kind: ClassVar[str] = "box"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "gamma": (0, 100),
+        "tau": (0, 1),
+        "max_clusters": (1, 1000),
+    }
     what: ClassVar[str] = "activation outside the boxes of its class"
 
     def __init__(
@@ -55,8 +60,7 @@ class BoxMonitor(MonitorEstimator):
     def fit(self, recording: Recording) -> Self:
         """Needs labels; classes without a correctly classified row get no box (always alarm)."""
         self.check_taps()
-        if not self.gamma >= 0:
-            raise CompileError(f"box: gamma={self.gamma} must be 0 or more")
+        self.check_settings()
         (name,) = self.taps
         if not recording.correct.any():
             raise CompileError("box: no fit row is classified correctly; check the preprocessing")

@@ -34,6 +34,11 @@ class ProphecyMonitor(MonitorEstimator):
     kind: ClassVar[str] = "prophecy"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "dense", "output")
     most_taps: ClassVar[int | None] = None
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "max_depth": (1, 64),
+        "max_leaves": (2, 16384),
+        "min_rows": (1, 1_000_000),
+    }
     what: ClassVar[str] = "majority of one decision tree a layer"
 
     def __init__(

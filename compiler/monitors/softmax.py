@@ -27,19 +27,22 @@ class SoftmaxMonitor(MonitorEstimator):
 
     kind: ClassVar[str] = "softmax"
     default_taps: ClassVar[tuple[str, ...]] = ("logits",)
+    reads_layers: ClassVar[bool] = False
     what: ClassVar[str] = "the classifier's own softmax"
 
     def __init__(self, taps: tuple[str, ...] = (), score: str = "probability") -> None:
         self.taps = taps
         self.score = score
 
+    def check_settings(self) -> None:
+        if self.score not in SCORES:
+            raise CompileError(
+                f"--monitor {self.kind}: score={self.score!r} is unknown; use {' or '.join(SCORES)}"
+            )
+
     def fit(self, recording: Recording) -> Self:
         """Nothing to learn but the number of classes; the threshold is calibrated later."""
         self.check_taps()
-        if self.score not in SCORES:
-            raise CompileError(
-                f"softmax: score={self.score!r} is unknown; use {' or '.join(SCORES)}"
-            )
         (name,) = self.taps
         self.n_classes_ = next(t.length for t in recording.taps if t.name == name)
         return self

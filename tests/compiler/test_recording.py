@@ -10,8 +10,9 @@ from edgemon.compiler.data import Dataset, load
 from edgemon.compiler.errors import DataError, ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child
+from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.models.taps import choose, suggest
-from edgemon.compiler.models.tflite import TappedModel, TfliteModel
+from edgemon.compiler.models.tflite import TfliteModel
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.splits import label_map
 from edgemon.runtime.preprocess import InputSpec, Preprocess
@@ -105,7 +106,8 @@ def test_unknown_labels_are_refused_before_the_work(tapped: TappedModel, tmp_pat
 
 
 def test_taps_that_differ_at_run_time_are_refused(tapped: TappedModel, tmp_path: Path) -> None:
-    wrong = TappedModel(tapped.path, tapped.sha256, (Tap("probabilities", "int8", 3),), (0,))
+    tap = Tap("probabilities", "int8", 3)
+    wrong = TappedModel(tapped.path, tapped.sha256, (tap,), (0,), tap)
     with pytest.raises(ModelError, match="when the model runs"):
         _record(wrong, _data(tmp_path, X[:9], None), tmp_path)
 

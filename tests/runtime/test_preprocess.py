@@ -45,7 +45,7 @@ def test_parse_reads_fractions_and_lists() -> None:
         ("scale=nan", "finite"),
         ("scale=1,scale=2", "twice"),
         ("resize=30", "resize=30x32"),
-        ("resize=0x3", "1 to 65535"),
+        ("resize=0x3", "1 to 4096"),
         ("std=0", "zero"),
         ("channels=hsv", "asis, rgb, bgr, gray"),
     ],
@@ -99,7 +99,7 @@ def test_axes_of_length_one_may_be_missing_or_extra(shape: tuple[int, ...]) -> N
     assert to_input(np.zeros(shape), Preprocess(), PIXELS).shape == (1, 2, 2)
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (4,), (2, 2, 3), ()])
+@pytest.mark.parametrize("shape", [(3, 2), (5,), (2, 2, 3), ()])
 def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="needs \\(2, 2\\)"):
         to_input(np.zeros(shape), Preprocess(), PIXELS)
@@ -131,3 +131,85 @@ def test_mean_must_fit_the_channels() -> None:
 def test_steps_on_pictures_refuse_vectors(step: str) -> None:
     with pytest.raises(InputError, match="height, width"):
         Preprocess.parse(step).apply(np.zeros(7))
+
+
+@pytest.mark.parametrize(
+    ("declared", "stored", "turned"),
+    [
+        ("", "nhwc", False),
+        ("", "nchw", True),
+        ("layout=nchw", "nhwc", True),
+        ("layout=nhwc", "nchw", False),
+    ],
+)
+def test_channels_come_first_where_the_model_or_the_user_says_so(
+    declared: str, stored: str, turned: bool
+) -> None:
+    image = np.arange(8).reshape(2, 2, 2)
+    found = to_input(
+        image, Preprocess.parse(declared), InputSpec("x", (2, 2, 2), "float32", layout=stored)
+    )
+    np.testing.assert_array_equal(found[0], image.transpose(2, 0, 1) if turned else image)
+    assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 1), (1, 4, 5, 1)])
+def test_gray_images_fit_an_input_with_channels_first(shape: tuple[int, ...]) -> None:
+    spec = InputSpec("x", (1, 4, 5), "float32", layout="nchw")
+    image = np.arange(20).reshape(shape)
+    np.testing.assert_array_equal(to_input(image, Preprocess(), spec)[0, 0], image.reshape(4, 5))
+
+
+def test_an_unknown_layout_is_refused() -> None:
+    with pytest.raises(InputError, match="layout='chw' is unknown; use auto, nhwc, nchw"):
+        Preprocess.parse("layout=chw")
+
+
+def test_a_resize_that_no_memory_holds_is_refused_in_text_and_in_an_artifact() -> None:
+    with pytest.raises(InputError, match="1 to 4096"):
+        Preprocess.parse("resize=60000x60000")
+    with pytest.raises(InputError, match="1 to 4096"):
+        Preprocess.from_json({**Preprocess().to_json(), "resize": [4097, 1]})
+    with pytest.raises(InputError, match="at most 16384 pixels a side"):
+        Preprocess(resize=(2, 2)).apply(np.zeros((1, 16385), np.uint8))
+
+
+@pytest.mark.parametrize("layout", ["nhwc", "nchw"])
+def test_a_flat_row_of_a_table_is_an_image_with_channels_last(layout: str) -> None:
+    image = np.arange(4 * 5 * 3).reshape(4, 5, 3)
+    spec = InputSpec("x", (4, 5, 3) if layout == "nhwc" else (3, 4, 5), "float32", layout=layout)
+    declared = Preprocess.parse("channels=bgr,mean=1:2:3")
+    np.testing.assert_array_equal(
+        to_input(image.reshape(-1), declared, spec), to_input(image, declared, spec)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "needed", "layout", "remedy"),
+    [
+        ((63,), (8, 8, 1), "nhwc", "give 64 values an image"),
+        ((9, 7, 3), (8, 6, 3), "nhwc", "resize=6x8"),
+        ((8, 6, 3), (8, 6, 1), "nhwc", "channels=gray"),
+        ((9, 7, 3), (1, 8, 6), "nchw", "resize=6x8,channels=gray"),
+        ((8, 6, 3), (3, 8, 6), "nhwc", "layout=nchw"),
+        ((3, 8, 6), (3, 8, 6), "nchw", "layout=nhwc"),
+    ],
+)
+def test_the_remedy_for_a_wrong_shape_works(
+    shape: tuple[int, ...], needed: tuple[int, ...], layout: str, remedy: str
+) -> None:
+    spec = InputSpec("x", needed, "float32", layout=layout)
+    with pytest.raises(InputError, match=f"{remedy}$") as error:
+        to_input(np.zeros(shape), Preprocess(), spec)
+    _, _, declared = str(error.value).partition("--preprocess ")
+    image = np.zeros(shape if declared else 64)
+    assert to_input(image, Preprocess.parse(declared), spec).shape == (1, *needed)
+
+
+@pytest.mark.parametrize(
+    ("shape", "says"), [((3, 8, 6), "channels last"), ((8, 6, 4), "the model was made for")]
+)
+def test_no_declaration_is_named_where_none_helps(shape: tuple[int, ...], says: str) -> None:
+    with pytest.raises(InputError, match=says) as error:
+        to_input(np.zeros(shape), Preprocess(), InputSpec("x", (8, 6, 3), "float32"))
+    assert "--preprocess" not in str(error.value)

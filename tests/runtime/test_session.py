@@ -9,7 +9,9 @@ import pytest
 
 from edgemon.runtime.errors import ArtifactError, EdgemonError, InputError
 from edgemon.runtime.evaluation import Verdict
-from edgemon.runtime.session import ALL_AGREE, MODEL, MONITOR, Session
+from edgemon.runtime.session import ALL_AGREE, MONITOR, Session
+
+MODEL = "model.tapped.tflite"
 
 SURE = np.array([4, 0, 0, 0], np.float32)
 UNSURE = np.array([1, 1, 0, 1], np.float32)

@@ -1,0 +1,168 @@
+"""What every front end gives: a classifier as a graph, and a copy of it with taps."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import ModelError
+from edgemon.compiler.ir import Tap
+from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.taps import as_tap, obstacle, tap_of
+from edgemon.runtime.preprocess import InputSpec
+
+Reals = npt.NDArray[np.float64]
+
+PROBE_S = 60.0
+INPUT_DTYPES = ("float32", "int8", "uint8", "int16")
+
+
+@dataclass(frozen=True)
+class TappedModel:
+    """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``.
+
+    ``output`` describes the classifier's own, which is at position 0.
+    """
+
+    path: Path
+    sha256: str
+    taps: tuple[Tap, ...]
+    positions: tuple[int, ...]
+    output: Tap
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a model became the one that runs: the file that the user gave, and what was done."""
+
+    path: Path
+    sha256: str
+    to: str  # "float" or "int8"
+    by: str  # such as "TensorFlow 2.21.0"
+
+
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """A file that has been run once, elsewhere, and lived."""
+
+    path: Path
+    sha256: str
+    graph: Graph
+    content: bytes
+    conversion: Conversion | None = None
+
+    tapped_name: ClassVar[str]  # of the tapped model in a bundle
+
+    @property
+    def origin(self) -> Path:
+        """The file that the user gave."""
+        return self.path if self.conversion is None else self.conversion.path
+
+    @property
+    def input(self) -> InputSpec:
+        """The first input, without its batch axis."""
+        if not self.graph.inputs:
+            raise ModelError(f"{self.origin}: the model has no input")
+        tensor = self.graph.tensors[self.graph.inputs[0]]
+        return InputSpec(
+            tensor.name, tensor.shape[1:], tensor.dtype, tensor.scale, tensor.zero_point
+        )
+
+    @property
+    def output(self) -> Tap:
+        """The first output, as a tap."""
+        return as_tap(self.graph.tensors[self.graph.outputs[0]])
+
+    @property
+    def n_classes(self) -> int:
+        """Length of the first output, and 2 where that is one unit; see ``decision``."""
+        return max(2, self.graph.tensors[self.graph.outputs[0]].length)
+
+    def kernels(self, wanted: str) -> str:
+        """The kernel set that runs this model where TFLite models run on ``wanted``."""
+        return wanted
+
+    def require_classifier(self) -> None:
+        """Raises ModelError unless one input of one image leads to one vector of class scores."""
+        for what, indices in (("input", self.graph.inputs), ("output", self.graph.outputs)):
+            if len(indices) != 1:
+                raise ModelError(
+                    f"{self.origin}: the model has {len(indices)} {what}s; edgemon monitors "
+                    f"classifiers with one {what}"
+                )
+        entry = self.graph.tensors[self.graph.inputs[0]]
+        if entry.dtype not in INPUT_DTYPES:
+            raise ModelError(
+                f"{self.origin}: the input is {entry.dtype}; edgemon can fill "
+                f"{', '.join(INPUT_DTYPES)}"
+            )
+        if not entry.shape or entry.shape[0] != 1 or any(n < 1 for n in entry.shape):
+            raise ModelError(
+                f"{self.origin}: the input has the shape {entry.shape}; edgemon needs a batch of "
+                "one image of fixed size, (1, ...)"
+            )
+        self._require_class_axis()
+
+    def with_taps(self, tensors: tuple[Tensor, ...], out: Path) -> TappedModel:
+        """Write the model with these tensors as further outputs, also of its signatures.
+
+        Tensors that are outputs already are reused. The same request writes the same bytes.
+        """
+        wanted = tuple(dict.fromkeys(tensors))
+        for tensor in wanted:
+            problem = obstacle(self.graph, tensor)
+            if problem is not None:
+                raise ModelError(f"{self.origin}: tensor {tensor.name!r} {problem}")
+        new = [t for t in wanted if t.index not in self.graph.outputs]
+        outputs = [*self.graph.outputs, *(t.index for t in new)]
+        content = self._with_outputs({t.index: t.name for t in new}) if new else self.content
+        out.write_bytes(content)
+        return TappedModel(
+            out,
+            hashlib.sha256(content).hexdigest(),
+            tuple(tap_of(t) for t in wanted),
+            tuple(outputs.index(t.index) for t in wanted),
+            self.output,
+        )
+
+    def untapped(self) -> TappedModel:
+        """The file as it is, its output being the only tap."""
+        return TappedModel(self.path, self.sha256, (self.output,), (0,), self.output)
+
+    @abstractmethod
+    def dense_weights(self, dense: Operator, bias: Operator | None) -> tuple[Reals, Reals] | None:
+        """Kernel (n_in, n_out) and bias (n_out,) of a dense layer, dequantised; ``bias``: the
+        operator that adds it, if another. None if they cannot be read."""
+
+    @abstractmethod
+    def _with_outputs(self, added: Mapping[int, str]) -> bytes:
+        """The file with more outputs; ``added`` maps tensor indices to names."""
+
+    def _require_class_axis(self) -> None:
+        scores = self.graph.tensors[self.graph.outputs[0]]
+        problem = obstacle(self.graph, scores)
+        if problem is not None:
+            raise ModelError(f"{self.origin}: the output {problem}")
+        if len(scores.long_axes) > 1:
+            raise ModelError(
+                f"{self.origin}: the output has the shape {scores.shape}, which is no vector of "
+                "class scores; edgemon monitors classifiers"
+            )
+
+
+def read_file(path: Path, wanted: str) -> bytes:
+    """The content. Raises ModelError; ``wanted`` says what to give instead."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelError(f"{path}: {what}; give {wanted}")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None

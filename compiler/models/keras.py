@@ -1,0 +1,74 @@
+"""The front end for Keras models: they are converted to TFLite, so that what is monitored is what
+is deployed. TensorFlow runs in a child process only."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgemon.compiler.data import Dataset
+from edgemon.compiler.errors import ModelError
+from edgemon.compiler.models import child
+from edgemon.compiler.models.base import Conversion, Model
+from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.row_file import RowFile
+from edgemon.runtime.preprocess import Preprocess
+
+PATIENCE_S = 900.0  # TensorFlow says nothing while it converts
+MOST_REPRESENTATIVES = 2000
+CHOICES = ("float", "int8")
+
+
+def open_keras(path: Path, scratch: Path) -> TfliteModel:
+    """A ``.keras`` or ``.h5`` file or a SavedModel folder as float TFLite, written to
+    ``scratch``. Raises ModelError if it is damaged, or TensorFlow is not installed."""
+    return _convert(path, scratch, "float", {})
+
+
+def to_int8(model: Model, data: Dataset, preprocess: Preprocess, scratch: Path) -> TfliteModel:
+    """A model that came from Keras, as int8 TFLite with int8 input and output; the ranges of its
+    tensors are those on ``data``."""
+    if model.conversion is None:
+        raise ModelError(
+            f"{model.origin}: is converted already; --convert int8 is for Keras models"
+        )
+    step = max(1, -(-len(data) // MOST_REPRESENTATIVES))
+    rows = RowFile.create(scratch / "representative.npy", (len(data.rows[::step]),), np.int64)
+    rows.write(0, data.rows[::step])
+    representative = {
+        "x": str(data.x),
+        "rows": str(rows.path),
+        "preprocess": preprocess.to_json(),
+        "input": model.input.to_json(),
+    }
+    return _convert(model.origin, scratch, "int8", {"representative": representative})
+
+
+def _convert(path: Path, scratch: Path, to: str, more: dict[str, Any]) -> TfliteModel:
+    if find_spec("tensorflow") is None:
+        raise ModelError(
+            f"{path}: a Keras model needs TensorFlow: pip install 'edgemon[keras]', or convert the "
+            "model to TFLite yourself"
+        )
+    out = scratch / f"converted_{to}.tflite"
+    (answer,) = child.run(
+        [{"task": "convert", "model": str(path), "out": str(out), **more}],
+        subject=str(path),
+        silence_s=PATIENCE_S,
+    )
+    return TfliteModel.open(out, conversion=Conversion(path, _sha256(path), to, answer["by"]))
+
+
+def _sha256(path: Path) -> str:
+    """Of the file, or of all files of a folder with their names."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    whole = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        whole.update(f"{file.relative_to(path)}\0".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()

@@ -1,0 +1,162 @@
+"""An ONNX classifier on ONNX Runtime: what ``tflite.Classifier`` is for TFLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.runtime.errors import BackendError, InputError
+from edgemon.runtime.preprocess import InputSpec
+
+Array = npt.NDArray[Any]
+
+KERNELS = "onnxruntime"
+FEW_CHANNELS = 4
+_MISSING = "ONNX Runtime is missing: pip install onnxruntime"
+_LOG_FATAL = 4
+_DTYPES = {
+    "tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16",
+    "tensor(bool)": "bool",
+    **{f"tensor({sign}int{n})": f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def layout_of(shape: tuple[int, ...]) -> str:
+    """ "nchw" or "nhwc", for an input of this shape without the batch axis.
+
+    ONNX puts channels first, unless the last axis is short enough to hold them, and the shorter.
+    """
+    last = len(shape) == 3 and shape[2] <= FEW_CHANNELS and shape[2] < shape[0]
+    return "nhwc" if last or len(shape) != 3 else "nchw"
+
+
+class OnnxClassifier:
+    """One ONNX model, for one image at a time. Raises BackendError if it cannot be used.
+
+    Inputs and outputs have memory of their own, which every ``invoke`` reuses. ``inputs``: that of
+    the inputs, by name.
+    """
+
+    def __init__(self, model: Path, *, threads: int = 1, kernels: str = KERNELS) -> None:
+        self._model = model
+        if kernels != KERNELS:
+            raise BackendError(f"kernels {kernels!r} cannot run an ONNX model; use {KERNELS}")
+        if not model.is_file():
+            raise BackendError(f"{model}: no such file")
+        runtime = _backend()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _LOG_FATAL
+        try:
+            self._session = runtime.InferenceSession(
+                str(model), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # its classes of errors have no public base
+            raise BackendError(f"{model}: ONNX Runtime refuses it: {reason(error)}") from None
+        self.inputs = {i.name: self._zeros(i) for i in self._session.get_inputs()}
+        self._names = [o.name for o in self._session.get_outputs()]
+        self.n_outputs = len(self._names)
+        self._outputs = self._first_run()
+        self._binding = self._bind()
+
+    @property
+    def input(self) -> InputSpec:
+        """The single input. Raises BackendError if the model has several."""
+        if len(self.inputs) != 1:
+            raise BackendError(f"{self._model}: the model has {len(self.inputs)} inputs, not one")
+        ((name, buffer),) = self.inputs.items()
+        shape = buffer.shape[1:]
+        return InputSpec(name, shape, str(buffer.dtype), layout=layout_of(shape))
+
+    def invoke(self, x: Array) -> None:
+        """Run the model on one input tensor (see ``preprocess.to_input``)."""
+        buffer = next(iter(self.inputs.values()))
+        if x.shape != buffer.shape or x.dtype != buffer.dtype:
+            raise InputError(
+                f"the model's input does not fit: got {x.dtype} {x.shape}, "
+                f"expected {buffer.dtype} {buffer.shape}"
+            )
+        np.copyto(buffer, x)
+        self._run()
+
+    def invoke_zeros(self) -> None:
+        """Run the model on zeros in every input."""
+        for buffer in self.inputs.values():
+            buffer[...] = 0
+        self._run()
+
+    def view(self, position: int) -> Array:
+        """The output, flat, in memory that the next ``invoke`` overwrites."""
+        return self._outputs[position].reshape(-1)
+
+    def output(self, position: int) -> Array:
+        """A copy of the output, flat."""
+        return self.view(position).copy()
+
+    @staticmethod
+    def backend() -> str:
+        """Name and version of the package, such as "onnxruntime 1.32.0"."""
+        return f"onnxruntime {_backend().__version__}"
+
+    def _zeros(self, found: Any) -> Array:
+        """Memory for an input of one image; a batch axis of open length gets length 1."""
+        shape = [1 if i == 0 and not isinstance(n, int) else n for i, n in enumerate(found.shape)]
+        if found.type not in _DTYPES:
+            raise BackendError(f"{self._model}: the input {found.name!r} is a {found.type}")
+        if not all(isinstance(n, int) and n > 0 for n in shape):
+            shown = ", ".join(str(n) if isinstance(n, int) else "?" for n in found.shape)
+            raise BackendError(
+                f"{self._model}: the input {found.name!r} has the shape ({shown}); edgemon needs "
+                "images of a fixed size: export the model with one"
+            )
+        return np.zeros(shape, _DTYPES[found.type])
+
+    def _first_run(self) -> list[Array]:
+        """One run on zeros tells the outputs' true shapes, which the file may leave open."""
+        try:
+            found = self._session.run(None, self.inputs)
+        except Exception as error:
+            raise self._failure(error) from None
+        for name, value in zip(self._names, found, strict=True):
+            if not isinstance(value, np.ndarray) or value.dtype.hasobject:
+                raise BackendError(
+                    f"{self._model}: the output {name!r} is no tensor of numbers; export the "
+                    "classifier without post-processing (for scikit-learn: zipmap=False)"
+                )
+        return [np.array(value, order="C") for value in found]
+
+    def _bind(self) -> Any:
+        binding = self._session.io_binding()
+        for name, buffer in self.inputs.items():
+            binding.bind_input(name, "cpu", 0, buffer.dtype, buffer.shape, buffer.ctypes.data)
+        for name, buffer in zip(self._names, self._outputs, strict=True):
+            binding.bind_output(name, "cpu", 0, buffer.dtype, buffer.shape, buffer.ctypes.data)
+        return binding
+
+    def _run(self) -> None:
+        try:
+            self._session.run_with_iobinding(self._binding)
+        except Exception as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Exception) -> BackendError:
+        return BackendError(f"{self._model}: the model fails to run: {reason(error)}")
+
+
+def reason(error: Exception) -> str:
+    """The telling part of a message such as "[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : ..."."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = lines[0] if lines else "no reason given"
+    return first.rpartition(" : ")[2].rstrip(".")[:200]
+
+
+def _backend() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise BackendError(_MISSING) from None
+    return onnxruntime
