@@ -17,6 +17,7 @@ from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program
+from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
 from edgemon.compiler.monitors import MonitorEstimator, Score
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.quality import Quality, assess
@@ -52,7 +53,7 @@ def fit_monitors(
         output: name of the tap with the model's output, whose argmax is the prediction.
     """
     builder = Builder(rows["fit"].taps, real=True)
-    predicted = builder.node("argmax", builder.tap(output))
+    predicted = _predicted(builder, builder.tap(output))
     scores: list[Score] = []
     for done, estimator in enumerate(estimators):
         scores.append(estimator.fit(rows["fit"]).lower(builder, predicted))
@@ -62,6 +63,13 @@ def fit_monitors(
     program = _calibrate(program, calibrated, rows["threshold"], target)
     quality, together = _assess(program, rows["test"])
     return Fitted(program, tuple(estimators), calibrated, quality, together)
+
+
+def _predicted(builder: Builder, output: int) -> int:
+    """The class node: the argmax, or of one output unit whether it exceeds a half."""
+    if builder.value(output).length == 1:
+        return builder.node("exceeds", output, tables=[np.array([ONE_UNIT_ABOVE])])
+    return builder.node("argmax", output)
 
 
 def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:

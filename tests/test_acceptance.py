@@ -77,3 +77,28 @@ def test_memory_does_not_grow_with_the_rows(shared: Path, tmp_path: Path) -> Non
     assert peaks[20_000]["compile"] < 1.2e9
     for kind in ("compile", "largest_worker"):
         assert peaks[10_000][kind] > 0.9 * peaks[20_000][kind]
+
+
+@pytest.mark.parametrize("name", ["BM1", "PD1"])
+def test_a_model_with_one_output_unit(name: str, shared: Path, tmp_path: Path) -> None:
+    """Two classes, decided at one half; the counts of the study's Table 2."""
+    import csv
+
+    study = shared / "data" / "trustdnn"
+    splits = {}
+    for part in ("train", "val", "test"):
+        source = study / "splits" / name[:2] / part
+        with (source / "x.csv").open() as x, (source / "y.csv").open() as y:
+            rows = [[*a, b[-1]] for a, b in zip(csv.reader(x), csv.reader(y), strict=True)]
+        rows[0][-1] = "label"
+        splits[part] = tmp_path / f"{part}.csv"
+        with splits[part].open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    sources = Sources(None, str(splits["train"]), str(splits["val"]), str(splits["test"]))
+    model = study / "tflite_float32" / f"{name}.tflite"
+    manifest = compile_bundle(model, sources, tmp_path / "b", Options())
+    with (study / "expected" / "table2_models.csv").open() as file:
+        expected = {row["model"]: int(row["correct"]) for row in csv.DictReader(file)}
+    right = manifest["accuracy_by_split"]["test"] * manifest["rows"]["test"]
+    assert round(right) == expected[name]
+    assert manifest["proof"]["mismatches"] == 0

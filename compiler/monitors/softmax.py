@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+import numpy as np
+
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
+from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.recording import Recording
 
@@ -47,8 +50,8 @@ class SoftmaxMonitor(MonitorEstimator):
         self.n_classes_ = next(t.length for t in recording.taps if t.name == name)
         return self
 
-    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
-        logits = builder.tap(self.taps[0])
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        logits = self._logits(builder, predicted)
         d = builder.node("sub", logits, builder.node("max", logits))
         e = builder.node("exp", d)
         if self.score == "probability":
@@ -58,6 +61,16 @@ class SoftmaxMonitor(MonitorEstimator):
         total = builder.node("sum", e)
         mean = builder.node("div", builder.node("sum", builder.node("xexp", d)), total)
         return Score(builder.node("sub", builder.node("log", total), mean))
+
+    def _logits(self, builder: Builder, predicted: int) -> int:
+        """One unit in front of its sigmoid is the logit of class 1 against a 0 for class 0. A
+        model without a sigmoid decides at one half: its distance from there takes that place."""
+        tap = builder.tap(self.taps[0])
+        if builder.value(tap).length > 1:
+            return tap
+        (output,) = builder.nodes[predicted - len(builder.taps)].inputs
+        bias = np.array([0.0, -ONE_UNIT_ABOVE if tap == output else 0.0])
+        return builder.node("affine", tap, tables=[np.array([0.0, 1.0]), bias])
 
     def reason(self) -> str:
         if self.score == "probability":
