@@ -98,7 +98,7 @@ def test_a_model_with_one_output_unit(name: str, shared: Path, tmp_path: Path) -
     model = study / "tflite_float32" / f"{name}.tflite"
     manifest = compile_bundle(model, sources, tmp_path / "b", Options())
     with (study / "expected" / "table2_models.csv").open() as file:
-        expected = {row["model"]: int(row["correct"]) for row in csv.DictReader(file)}
+        expected = {row["model"]: int(row["n_correct"]) for row in csv.DictReader(file)}
     right = manifest["accuracy_by_split"]["test"] * manifest["rows"]["test"]
     assert round(right) == expected[name]
     assert manifest["proof"]["mismatches"] == 0
