@@ -1,4 +1,4 @@
-"""The command ``bench``."""
+"""The commands ``bench``, ``evaluate`` and ``replicate``."""
 
 from __future__ import annotations
 
@@ -45,6 +45,60 @@ def bench(
     budgets.require(
         [budgets.Line(v["name"], v["limit"], v["measured"]) for v in document["budget"]]
     )
+
+
+@app.command()
+def evaluate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Verdicts as CSV (row,label,prediction,verdict,score) or JSON lines "
+            "(`run --json-lines`).",
+        ),
+    ],
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """How well verdicts tell wrong answers from right ones: every metric, with intervals."""
+    from edgemon.bench.evaluate import evaluate_files, show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    document = evaluate_files(files, seed=seed)
+    show(terminal, document)
+    terminal.document(document)
+
+
+@app.command()
+def replicate(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data sets and models.")],
+    out: Annotated[Path, typer.Option(help="Folder for the verdict files and the chart.")],
+    root: Annotated[
+        Path | None, typer.Option(help="Folder of the study's files (default: where STUDY is).")
+    ] = None,
+    datasets: Annotated[str, typer.Option(help="Only these, for example PD,HP.")] = "",
+    methods: Annotated[str, typer.Option(help="Only these, for example prophecy,softmax.")] = "",
+    chart: Annotated[
+        str, typer.Option(help="svg or png: also write Figure 3 (needs matplotlib).")
+    ] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Run the published methods on a study's models, beside the numbers that were printed."""
+    from edgemon.bench.errors import BenchError
+    from edgemon.bench.replicate.run import replicate as run_study
+    from edgemon.bench.replicate.show import show
+    from edgemon.compiler.terminal import Terminal
+
+    if chart not in ("", "svg", "png"):
+        raise BenchError(f"--chart {chart}: there are svg and png")
+    terminal = Terminal(as_json=json)
+    document = run_study(
+        study, out, root=root, datasets=[*filter(None, datasets.split(","))],
+        methods=[*filter(None, methods.split(","))], chart=chart, reporter=terminal,
+    )  # fmt: skip
+    show(terminal, document)
+    terminal.document(document)
 
 
 def _show(terminal: Any, document: dict[str, Any]) -> None:

@@ -1,5 +1,4 @@
-"""How good a monitor is on held-out rows. Positive means that the model is wrong; an uncertain
-verdict counts as an alarm; a metric that is undefined is None (printed n/a), never 0."""
+"""What ``compile`` says about a monitor on held-out rows: a small part of ``metrics``."""
 
 from __future__ import annotations
 
@@ -8,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import confusion_matrix, matthews_corrcoef, roc_auc_score
+
+from edgemon.compiler.metrics import Confusion, auroc
 
 
 @dataclass(frozen=True)
 class Quality:
-    """Counts over the rows, and what follows from them."""
+    """Counts over the rows, and what follows from them; None where undefined."""
 
     rows: int
     true_alarms: int
@@ -33,23 +33,15 @@ def assess(
     alarm: npt.NDArray[np.bool_], score: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]
 ) -> Quality:
     """Quality of alarms (n,) and scores (n,) where the model is wrong (n,)."""
-    quiet, false, missed, true = (
-        int(v) for v in confusion_matrix(wrong, alarm, labels=[False, True]).ravel()
-    )
-    defined = min(true + missed, false + quiet, true + false, missed + quiet) > 0
-    both = bool(wrong.any() and not wrong.all())
+    found = Confusion.of(alarm, wrong)
     return Quality(
-        rows=len(wrong),
-        true_alarms=true,
-        false_alarms=false,
-        missed=missed,
-        quiet=quiet,
-        mcc=float(matthews_corrcoef(wrong, alarm)) if defined else None,
-        auroc=float(roc_auc_score(wrong, score.astype(np.float64))) if both else None,
-        false_alarm_rate=_share(false, false + quiet),
-        miss_rate=_share(missed, true + missed),
+        rows=found.rows,
+        true_alarms=found.tp,
+        false_alarms=found.fp,
+        missed=found.fn,
+        quiet=found.tn,
+        mcc=found.mcc,
+        auroc=auroc(score.astype(np.float64), wrong),
+        false_alarm_rate=found.fpr,
+        miss_rate=found.fnr,
     )
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None

@@ -36,7 +36,7 @@ def open_model(path: Path, scratch: Path) -> Model:
     head = read_file(path, READABLE)[:8]
     if head[4:] == IDENTIFIER:
         return TfliteModel.open(path)
-    if head == HDF5 or (head.startswith(ZIP) and _may_be_keras(path)):
+    if head == HDF5 or (head.startswith(ZIP) and _is_keras_zip(path)):
         return open_keras(path, scratch)
     if path.suffix.lower() == ".onnx" or head.startswith(PROTOBUF):
         from edgemon.compiler.models.onnx_model import OnnxModel
@@ -52,13 +52,13 @@ def is_model(path: Path) -> bool:
     return not path.is_dir() or (path / SAVED_MODEL).is_file()
 
 
-def _may_be_keras(path: Path) -> bool:
-    """A zip with a config.json, or one too damaged to tell."""
+def _is_keras_zip(path: Path) -> bool:
+    """A zip with a config.json. Raises ModelError for a damaged one."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "config.json" in archive.namelist()
     except zipfile.BadZipFile:
-        return path.suffix.lower() == ".keras"
+        raise ModelError(f"{path}: is a damaged zip archive; save the model again") from None
 
 
 def write_untapped(tapped: Path, outputs: int, out: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,8 +49,6 @@ def load(path: Path) -> Any:
             raise BackendError(f"{path}: cannot be rebuilt: {error}") from None
         except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
             raise BackendError(f"{path}: is damaged: {_first_line(error)}") from None
-    elif not zipfile.is_zipfile(path):
-        raise BackendError(f"{path}: is damaged (neither HDF5 nor zip); save it again")
     return _checked(
         path, "Keras cannot load it", lambda: tf.keras.models.load_model(path, compile=False)
     )

@@ -57,6 +57,7 @@ def test_a_saved_model_folder_needs_tensorflow_too(
         ("model", b"", "no model that edgemon reads; give a .tflite, .onnx, .keras or .h5"),
         ("model.bin", b"hello, world", "no model that edgemon reads"),
         ("data.npz", _zip("x.npy"), "no model that edgemon reads"),
+        ("model.keras", _zip("config.json")[:60], "damaged zip archive"),
         ("model.onnx", b"hello, world", "no ONNX model"),
         ("model.bin", b"\x08\x07\x12\x04", "no ONNX model"),
         ("model.tflite", b"hello, world", "no TFLite model"),

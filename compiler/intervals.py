@@ -1,0 +1,77 @@
+"""Intervals: exact for shares, by seeded resampling of rows for MCC and AUROC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binomtest
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+
+
+def clopper_pearson(part: int, whole: int, confidence: float = CONFIDENCE) -> Interval | None:
+    """Exact interval of a share; None of nothing."""
+    if not whole:
+        return None
+    found = binomtest(part, whole).proportion_ci(confidence, method="exact")
+    return float(found.low), float(found.high)
+
+
+def mcc(counts: Array) -> Floats:
+    """MCC of many tables at once, (..., 4) counts of tp, fp, tn, fn; NaN where undefined."""
+    tp, fp, tn, fn = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        )
+
+
+def mcc_interval(
+    counts: tuple[int, int, int, int], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Bootstrap interval of the MCC of a table (tp, fp, tn, fn). To draw rows with replacement is
+    to draw their table from a multinomial distribution. None where the MCC is undefined."""
+    if np.isnan(mcc(np.array(counts))):
+        return None
+    whole = sum(counts)
+    rng = np.random.default_rng(seed)
+    return percentiles(mcc(rng.multinomial(whole, np.array(counts) / whole, resamples)))
+
+
+def auroc_interval(
+    score: Array, wrong: npt.NDArray[np.bool_], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Bootstrap interval of the AUROC of scores (n,), of which some are of wrong answers (n,). A
+    draw counts how often each row was taken, and the AUROC is that of the counts."""
+    order = np.argsort(score, kind="stable")
+    is_wrong = wrong[order]
+    starts = np.flatnonzero(np.append(True, np.diff(score[order]) > 0))  # of equal scores
+    n = len(score)
+    rng = np.random.default_rng(seed)
+    found = np.empty(resamples)
+    for i in range(resamples):
+        taken = np.bincount(rng.integers(0, n, n), minlength=n)
+        wrongs = np.add.reduceat(taken * is_wrong, starts)
+        rights = np.add.reduceat(taken * ~is_wrong, starts)
+        below = np.cumsum(rights) - rights / 2
+        pairs = float(wrongs.sum()) * float(rights.sum())
+        found[i] = wrongs @ below / pairs if pairs else np.nan
+    return percentiles(found)
+
+
+def percentiles(draws: Floats, confidence: float = CONFIDENCE) -> Interval | None:
+    """The interval between the outer percentiles of bootstrap draws. Draws that are NaN are left
+    out; None if they are the most."""
+    defined = draws[~np.isnan(draws)]
+    if 2 * len(defined) < len(draws):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high)
