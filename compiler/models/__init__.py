@@ -1,6 +1,6 @@
 """Front ends: open a trained classifier, choose the tensors to monitor, run it elsewhere.
 
-Models are untrusted: no process but a worker ever runs one.
+Models are untrusted: compile, verify and inspect run them in worker processes only.
 """
 
 from __future__ import annotations
