@@ -30,9 +30,10 @@ def assign_taps(
     wanted = [graph.tensors[graph.outputs[0]]]
     for estimator in estimators:
         chosen = own[estimator.kind].split("+") if estimator.kind in own else []
+        analysed = estimator.analyse(model)
         found = (
             tensor
-            for rule in chosen or estimator.default_taps
+            for rule in chosen or analysed
             for tensor in _resolve(model, rule, optional=not chosen and estimator.most_taps != 1)
         )
         tensors = list(dict.fromkeys(found))

@@ -99,9 +99,11 @@ def _sub(c: Context) -> Value:
 
 def _lut(c: Context) -> Value:
     entries, base = c.tables
-    c.require(c.x.dtype == "int32", "needs an int32 vector")
+    c.require(c.x.dtype in ("int32", REAL), "needs an int32 vector")
     c.require(entries.dtype == np.int32 and 1 <= entries.size <= 65536, "bad entries")
     c.require(base.dtype == np.int32 and base.size == 1, "bad base")
+    if c.x.dtype == REAL:
+        return c.x
     return Value("int32", c.x.length, width(_largest(entries)))
 
 

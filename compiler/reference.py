@@ -124,7 +124,9 @@ def sub(_: Node, x: Array, y: Array) -> Array:
 
 def lut(node: Node, x: Array) -> Array:
     entries, base = node.tables
-    found: Array = entries[np.clip(x.astype(np.int64) - base[0], 0, entries.size - 1)]
+    found: Array = entries.astype(x.dtype)[
+        np.clip(x.astype(np.int64) - base[0], 0, entries.size - 1)
+    ]
     return found
 
 

@@ -29,6 +29,12 @@ from edgemon.compiler.reporter import Progress as Callback
 from edgemon.compiler.reporter import Reporter, unheard
 
 STDERR = 2
+WIDE = 200  # columns where nobody's terminal sets a limit
+
+
+def _width() -> int | None:
+    """None: what the terminal has."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
 
 
 class Terminal(Reporter):
@@ -36,7 +42,7 @@ class Terminal(Reporter):
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.out = Console(highlight=False, soft_wrap=True)
+        self.out = Console(highlight=False, soft_wrap=True, width=_width())
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def note(self, text: str) -> None:

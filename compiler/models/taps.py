@@ -17,7 +17,9 @@ def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
     """Tensors that a monitor can read, by rule; only rules that find something."""
     found = {}
     for rule, find in _RULES.items():
-        tensors = tuple(t for t in find(graph) if obstacle(graph, t) is None)
+        tensors = tuple(
+            t for t in find(graph) if t.index not in graph.inputs and obstacle(graph, t) is None
+        )
         if tensors:
             found[rule] = tensors
     return found
@@ -70,11 +72,9 @@ def as_tap(tensor: Tensor) -> Tap:
 
 def obstacle(graph: Graph, tensor: Tensor) -> str | None:
     """Why a monitor cannot read this tensor, as the end of a sentence; None if it can."""
-    if tensor.index in graph.inputs:
-        return "is the model's input; choose a tensor that the model computes"
     if tensor.constant:
         return "is a constant (weights); choose a tensor that the model computes"
-    if graph.producer(tensor.index) is None:
+    if graph.producer(tensor.index) is None and tensor.index not in graph.inputs:
         return "is not computed by any operator; choose one that is"
     return _unreadable(tensor)
 

@@ -8,13 +8,15 @@ from typing import Any
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.box import BoxMonitor
+from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.softmax import EntropyMonitor, SoftmaxMonitor
 
 __all__ = ["MONITORS", "MonitorEstimator", "Score", "parse"]
 
 MONITORS: dict[str, type[MonitorEstimator]] = {
-    m.kind: m for m in (SoftmaxMonitor, EntropyMonitor, BoxMonitor, ProphecyMonitor)
+    m.kind: m
+    for m in (SoftmaxMonitor, EntropyMonitor, BoxMonitor, ProphecyMonitor, DeepInferMonitor)
 }
 
 
@@ -33,7 +35,9 @@ def _one(text: str, seed: int) -> MonitorEstimator:
         raise CompileError(f"--monitor: unknown monitor {name!r}; there are {_known()}")
     cls = MONITORS[name]
     defaults = {
-        key: p.default for key, p in inspect.signature(cls).parameters.items() if key != "taps"
+        key: p.default
+        for key, p in inspect.signature(cls).parameters.items()
+        if not isinstance(p.default, tuple)  # taps and layers come from the model
     }
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     for setting in settings:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
+from edgemon.compiler.models.base import Model
 from edgemon.compiler.recording import Recording
 
 
@@ -44,6 +45,11 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     what: ClassVar[str]  # one line for people
 
     taps: tuple[str, ...]
+
+    def analyse(self, model: Model) -> tuple[str, ...]:  # noqa: ARG002 - a hook
+        """Look at the model itself, before anything is recorded; returns the rules or names of
+        the taps to read where the user chose none."""
+        return self.default_taps
 
     @abstractmethod
     def fit(self, recording: Recording) -> Self:

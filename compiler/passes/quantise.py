@@ -123,6 +123,12 @@ class _Quantiser:
     def _exp(self, node: Node) -> Represented:
         return self._tabulated(node, np.exp) or self._floats("exp", node)
 
+    def _lut(self, node: Node) -> Represented:
+        x = self._in(node)
+        if self._is_float(x) or x.scale != 1 or x.zero_point:
+            raise CompileError("lut: a table is looked up by whole numbers only")
+        return Represented(self.out.node("lut", x.id, tables=node.tables))
+
     def _xexp(self, node: Node) -> Represented:
         table = self._tabulated(node, lambda d: d * np.exp(d))
         if table:

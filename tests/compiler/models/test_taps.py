@@ -91,13 +91,18 @@ def test_tensors_are_chosen_by_rule_by_name_and_by_unique_suffix() -> None:
     [
         ("nothing", "is no tensor or rule.*penultimate.*net/conv_2d0"),
         ("", "is no tensor or rule"),
-        ("image", "the model's input"),
         ("weights0", "is a constant"),
     ],
 )
 def test_a_wrong_choice_says_what_there_is(text: str, says: str) -> None:
     with pytest.raises(ModelError, match=says):
         choose(CONVOLUTIONAL, text)
+
+
+def test_the_models_input_can_be_chosen_by_name() -> None:
+    """Preconditions of a model whose first layer is dense are about its input."""
+    (chosen,) = choose(CONVOLUTIONAL, "image")
+    assert chosen.index in CONVOLUTIONAL.inputs
 
 
 def test_a_suffix_of_several_names_is_refused() -> None:
