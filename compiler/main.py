@@ -21,7 +21,8 @@ def main() -> None:
         )
         sys.exit(2)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup wants it ignored
+            signal.signal(number, _stop)
     app()
 
 

@@ -357,7 +357,12 @@ def test_a_stopped_compile_leaves_nothing(name: str, tmp_path: Path) -> None:
     number = signal.Signals[name]
     scratch = tmp_path / "tmp"
     scratch.mkdir()
-    code = "from edgemon.compiler.main import main; main()"
+    # A job in the background inherits ignored signals: give the child those of a terminal.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "from edgemon.compiler.main import main; main()"
+    )
     command = [sys.executable, "-c", code, "compile", MODEL, "--data", DATA]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "out")],
