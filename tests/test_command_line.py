@@ -160,10 +160,10 @@ def test_a_damaged_bundle_is_refused(
     else:
         content[len(content) // 2] ^= 0x55
         (other / file).write_bytes(content)
-    if (file, damage) == ("manifest.json", "flipped"):
-        return  # a changed number in the report decides nothing
     result = edgemon("verify", other)
-    assert result.exit_code in (2, 4), (result.stdout, result.stderr, result.exception)
+    # A changed number in the report decides nothing: that bundle may pass, the others may not.
+    passes = (0,) if (file, damage) == ("manifest.json", "flipped") else ()
+    assert result.exit_code in (2, 4, *passes), (result.stdout, result.stderr, result.exception)
     assert "Traceback" not in result.stderr
 
 

@@ -35,14 +35,14 @@ def test_k_is_the_smallest_with_the_promise(n: int, alpha: float, confidence: fl
 
 
 def test_the_promise_holds_for_tied_scores() -> None:
-    """Two-valued scores: a tie with the threshold is no alarm, so the rate stays below."""
+    """Two-valued scores: a threshold below the upper value alarms on 6 % of the rows, more than
+    the 5 % promised, so it may be chosen in 5 % of the splits. A plain quantile breaks that."""
     rng = np.random.default_rng(0)
-    target = FalseAlarmTarget()
-    exceeded = 0
-    for _ in range(300):
-        threshold = calibrate((rng.random(500) < 0.04).astype(int), target)
-        exceeded += int(threshold < 1 and target.rate < 0.04)
-    assert exceeded == 0
+    splits = [(rng.random(500) < 0.06).astype(int) for _ in range(2000)]
+    broken = np.mean([calibrate(scores, FalseAlarmTarget()) < 1 for scores in splits])
+    plain = np.mean([np.quantile(scores, 0.95, method="higher") < 1 for scores in splits])
+    noise = 3 * np.sqrt(0.05 * 0.95 / len(splits))
+    assert broken <= 0.05 + noise < plain
 
 
 @pytest.mark.parametrize(("rate", "confidence"), [(0, 0.9), (1, 0.9), (0.1, 0), (0.1, 1.5)])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from edgemon.compiler import reference
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Precondition
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
@@ -40,3 +41,12 @@ def test_verdicts_are_the_methods(
     found = reference.evaluate(program, [test.codes(t.name) for t in program.taps])
     expected = monitor.rule_.verdicts(test.values("features"))
     np.testing.assert_array_equal(found.verdict, expected)
+
+
+def test_too_many_features_are_refused() -> None:
+    monitor = DeepInferMonitor(("features",))
+    monitor.precondition_ = Precondition(np.zeros(600))
+    monitor.rule_ = DeepInfer(np.zeros(600)).fit(np.eye(600) - 0.5)
+    monitor.rule_.important_ = np.arange(600) < 300
+    with pytest.raises(CompileError, match="600 features are too many"):
+        monitor.lower(Builder([]), 0)
