@@ -17,6 +17,8 @@ from edgemon.compiler.errors import CompileError
 
 Array = npt.NDArray[Any]
 
+Row = tuple[int, float, int, float]  # feature, threshold, left, value of a node
+
 MAX_NODES = 65536
 # A leaf's threshold: no finite input exceeds it, so a step from a leaf stays there.
 LEAF_THRESHOLD = {
@@ -50,32 +52,30 @@ class Forest:
     def from_sklearn(cls, trees: Sequence[Any], values: Sequence[Array]) -> Forest:
         """A real forest of fitted ``sklearn.tree._tree.Tree`` objects; ``values[t][node]`` is the
         value that node would have as a leaf of tree t."""
-        feature: list[int] = []
-        threshold: list[float] = []
-        left: list[int] = []
-        value: list[float] = []
+        rows: list[Row] = []
         roots: list[int] = []
         depths: list[int] = []
         for tree, leaf_values in zip(trees, values, strict=True):
-            roots.append(len(feature))
+            roots.append(len(rows))
             level, depth = [0], 0
             while level:
-                following = len(feature) + len(level)
+                following = len(rows) + len(level)
                 below: list[int] = []
                 for node in level:
                     if tree.children_left[node] < 0:
-                        feature.append(0)
-                        threshold.append(np.inf)
-                        left.append(len(left))
-                        value.append(float(leaf_values[node]))
+                        rows.append((0, np.inf, len(rows), float(leaf_values[node])))
                     else:
-                        feature.append(int(tree.feature[node]))
-                        threshold.append(float(tree.threshold[node]))
-                        left.append(following + len(below))
-                        value.append(0.0)
+                        test = int(tree.feature[node]), float(tree.threshold[node])
+                        rows.append((*test, following + len(below), 0.0))
                         below += [tree.children_left[node], tree.children_right[node]]
                 level, depth = below, depth + bool(below)
             depths.append(depth)
+        return cls.from_rows(rows, roots, depths)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row], roots: Sequence[int], depths: Sequence[int]) -> Forest:
+        """A real forest of its nodes, one after another."""
+        feature, threshold, left, value = zip(*rows, strict=True)
         return cls(
             np.array(feature, np.int64),
             np.array(threshold, np.float64),

@@ -100,7 +100,8 @@ class Program:
         renamed = {old: new for new, old in enumerate(i for i in range(first) if i in used)}
         for index in sorted(i for i in used if i >= first):
             node = self.nodes[index - first]
-            renamed[index] = builder.copy(node, tuple(renamed[i] for i in node.inputs))
+            inputs = (renamed[i] for i in node.inputs)
+            renamed[index] = builder.node(node.op, *inputs, tables=node.tables)
         return builder.program(
             renamed[self.predicted], [replace(monitor, score=renamed[monitor.score])]
         )
@@ -148,10 +149,6 @@ class Builder:
         self.nodes.append(Node(op, inputs, frozen, value))
         self._known[key] = len(self.taps) + len(self.nodes) - 1
         return self._known[key]
-
-    def copy(self, node: Node, inputs: tuple[int, ...]) -> int:
-        """Add a node of another program with renamed inputs."""
-        return self.node(node.op, *inputs, tables=node.tables)
 
     def program(self, predicted: int, monitors: Sequence[Monitor]) -> Program:
         """The finished program; checks monitors and the predicted class."""

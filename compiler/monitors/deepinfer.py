@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest
+from edgemon.compiler.forest import Forest, Row
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Dense, precondition
 from edgemon.compiler.models.base import Model
@@ -134,7 +134,7 @@ def _head(layers: tuple[DenseLayer, ...]) -> tuple[DenseLayer, ...]:
 
 def _stumps(bounds: Reals, comparator: str, unit: Reals) -> Forest:
     """One comparison a feature, worth ``unit`` where the feature is violated."""
-    rows: list[tuple[int, float, int, float]] = []  # feature, threshold, left, value
+    rows: list[Row] = []
     roots, depths = [], []
     for f, bound in enumerate(bounds.tolist()):
         at, worth = len(rows), float(unit[f])
@@ -150,12 +150,4 @@ def _stumps(bounds: Reals, comparator: str, unit: Reals) -> Forest:
         rows.append((f, float(edge), at + 1, 0.0))
         rows.append((0, np.inf, at + 1, below))
         rows.append((0, np.inf, at + 2, worth - below))
-    feature, threshold, left, value = zip(*rows, strict=True)
-    return Forest(
-        np.array(feature, np.int64),
-        np.array(threshold, np.float64),
-        np.array(left, np.int64),
-        np.array(value, np.float64),
-        tuple(roots),
-        tuple(depths),
-    )
+    return Forest.from_rows(rows, roots, depths)

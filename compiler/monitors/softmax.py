@@ -1,8 +1,7 @@
 """Output scores: maximum softmax probability (MP) and entropy.
 
 MP after Hendrycks & Gimpel (2017), 1 - max p. Computed from the logits, never from the model's
-own int8 softmax: that saturates (on an int8 ResNet8, half of the CIFAR-10 test images tie at its
-top code), and ties cannot be ranked.
+own int8 softmax: that saturates, and images that tie at its top code cannot be ranked.
 """
 
 from __future__ import annotations
