@@ -16,7 +16,7 @@ Types and shapes are checked while a program is built (``ops.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,24 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Tap:
-    """A tensor that monitors read, flattened; real value = scale * (code - zero_point)."""
+    """A tensor that monitors read, flattened; real value = scale * (code - zero_point).
+
+    ``channels``: of a feature map the number of its channels, which lie on its last axis unless
+    ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does not hold it.
+    """
 
     name: str
     dtype: str  # "int8", "uint8", "int16" or "float32"
     length: int
     scale: float = 1.0
     zero_point: int = 0
+    channels: int = field(default=0, compare=False)
+    channels_first: bool = field(default=False, compare=False)
+
+    @property
+    def width(self) -> int:
+        """Number of features: the elements of a vector, the channels of a feature map."""
+        return self.channels or self.length
 
     def values(self, codes: Array) -> npt.NDArray[np.float64]:
         """Real values of an array of codes, exact for the float32 scale times a small integer."""
@@ -132,6 +143,18 @@ class Builder:
     def tap(self, name: str) -> int:
         """Value id of the tap with this tensor name."""
         return next(i for i, t in enumerate(self.taps) if t.name == name)
+
+    def features(self, name: str) -> int:
+        """Value id of the tap's features, (width,): its elements, or of a feature map the mean of
+        each channel. Same as ``Recording.features``."""
+        id_ = self.tap(name)
+        tap = self.taps[id_]
+        if not tap.channels:
+            return id_
+        if tap.channels_first:
+            last = np.arange(tap.length, dtype=np.uint32).reshape(tap.channels, -1).T.ravel()
+            id_ = self.node("gather", id_, tables=[last])
+        return self.node("reduce", id_, tables=[np.array([tap.channels], np.uint32)])
 
     def node(self, op: str, *inputs: int, tables: Sequence[Array] = ()) -> int:
         """Add a node, or find the equal one; returns its value id. Raises on a type error."""

@@ -266,6 +266,14 @@ def _logsumexp(c: Context) -> Value:
     return Value(c.x.dtype, groups)
 
 
+def _concat(c: Context) -> Value:
+    length = c.x.length + c.y.length
+    if c.is_float(c.x, c.y):
+        return Value(c.x.dtype, length)
+    c.require(c.is_int(c.x, c.y), "needs two vectors of integers or two of floats")
+    return Value("int32", length, max(c.x.bits, c.y.bits))
+
+
 def _matches(c: Context, table: Array) -> bool:
     """Is the table int32 for an integer input, and of the input's own type for a float one?"""
     wanted = np.dtype("int32" if c.is_int(c.x) else c.x.dtype)
@@ -308,5 +316,6 @@ OPS: dict[str, Op] = {
     "kernels": Op(21, _kernels),
     "distances": Op(22, _distances),
     "logsumexp": Op(23, _logsumexp),
+    "concat": Op(24, _concat),
     "xexp": Op(0, _xexp),
 }

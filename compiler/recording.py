@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
 SILENCE_S = 300.0
+BLOCK_ELEMENTS = 1 << 20  # of feature maps in memory at a time
 FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
 
 
@@ -55,6 +56,22 @@ class Recording:
     def values(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """The tap's real values, (n, length)."""
         return self.tap(name).values(self.codes(name, rows))
+
+    def features(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """(n, width): the tap's real values, or of a feature map the mean of each channel. Same as
+        ``Builder.features``; the maps are read some rows at a time."""
+        tap = self.tap(name)
+        if not tap.channels:
+            return self.values(name, rows)
+        index = np.arange(len(self)) if rows is None else np.arange(len(self))[np.asarray(rows)]
+        found = np.empty((len(index), tap.channels))
+        step = max(1, BLOCK_ELEMENTS // tap.length)
+        shape = (tap.channels, -1) if tap.channels_first else (-1, tap.channels)
+        for start in range(0, len(index), step):
+            block = self.values(name, index[start : start + step])
+            maps = block.reshape(len(block), *shape)
+            found[start : start + step] = maps.mean(axis=2 if tap.channels_first else 1)
+        return found
 
     @property
     def correct(self) -> npt.NDArray[np.bool_]:

@@ -298,6 +298,10 @@ def distances(node: Node, x: Array) -> Array:
     return _squared_distances(x, node.tables[0].reshape(-1, x.shape[1]))
 
 
+def concat(_: Node, x: Array, y: Array) -> Array:
+    return np.concatenate([_wide(x), _wide(y)], axis=1)
+
+
 def _squared_distances(x: Array, centres: Array) -> Array:
     """(rows, centres)."""
 
@@ -344,4 +348,5 @@ OPS: dict[str, Callable[..., Array]] = {
     "kernels": kernels,
     "distances": distances,
     "logsumexp": logsumexp,
+    "concat": concat,
 }

@@ -342,7 +342,10 @@ def _boxes(e: _Emitter, node: Node, x: str, y: str) -> str:
 
 
 def _trees(e: _Emitter, node: Node, x: str) -> str:
-    forest = Forest.unpack(node.tables, e.program.value(node.inputs[0]).dtype)
+    source = e.program.value(node.inputs[0])
+    forest = Forest.unpack(node.tables, source.dtype)
+    if 1 << source.bits > LARGEST_EXACT:
+        raise CompileError("trees: the input is too wide for ONNX's float32 comparisons")
     if np.abs(forest.value).max(initial=0) * len(forest.roots) > LARGEST_EXACT:
         raise CompileError("trees: the leaf values are too large for ONNX's float32 sums")
     ends = (*forest.roots[1:], forest.left.size)
@@ -470,6 +473,10 @@ def _distances(e: _Emitter, node: Node, x: str) -> str:
     return e.shaped(e.halving_sum(e.op("Mul", u, u), length, 2), 0, grid.shape[1])
 
 
+def _concat(e: _Emitter, _: Node, x: str, y: str) -> str:
+    return e.op("Concat", x, y, axis=1)
+
+
 OPS: dict[str, Callable[..., str]] = {
     "argmax": _argmax,
     "max": _max,
@@ -494,4 +501,5 @@ OPS: dict[str, Callable[..., str]] = {
     "kernels": _kernels,
     "distances": _distances,
     "logsumexp": _logsumexp,
+    "concat": _concat,
 }

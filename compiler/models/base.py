@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -127,10 +127,17 @@ class Model(ABC):
         return TappedModel(
             out,
             hashlib.sha256(content).hexdigest(),
-            tuple(tap_of(t) for t in wanted),
+            tuple(self._tap(t) for t in wanted),
             tuple(outputs.index(t.index) for t in wanted),
             self.output,
         )
+
+    def _tap(self, tensor: Tensor) -> Tap:
+        """The tensor as a tap that knows its channels, if it is a feature map."""
+        tap, axis = tap_of(tensor), self.graph.channel_axis
+        if len(tensor.shape) < 3 or len(tensor.long_axes) < 2:
+            return tap
+        return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)
 
     def untapped(self) -> TappedModel:
         """The file as it is, its output being the only tap."""

@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 
 UNIT_BITS = 30  # 1.0 in a table of exponentials
 LARGEST_WEIGHT = 1 << 14
+EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in 30 bits
 
 
@@ -191,6 +192,8 @@ class _Quantiser:
 
     def _trees(self, node: Node) -> Represented:
         x = self._in(node)
+        if self.out.value(x.id).bits > EXACT_BITS:
+            x = Represented(self._float(x))
         forest = Forest.unpack(node.tables, "float64")
         inner = ~forest.is_leaf
         dtype = self.out.value(x.id).dtype
@@ -283,6 +286,14 @@ class _Quantiser:
         return Represented(
             self.out.node("logsumexp", self._float(self._in(node)), tables=node.tables)
         )
+
+    def _concat(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        kinds = {self.out.value(v.id).dtype for v in (x, y)}
+        alike = (x.scale, x.zero_point) == (y.scale, y.zero_point)
+        if alike and not kinds & {"float32", "int64"}:
+            return Represented(self.out.node("concat", x.id, y.id), x.scale, x.zero_point)
+        return self._floats("concat", node)
 
     # Helpers.
 

@@ -117,6 +117,10 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     )  # fmt: skip
     mixture = b.node("logsumexp", kernels, tables=[np.array([CLASSES], np.uint32)])
     likely = b.node("max", mixture)
+    both = b.node("concat", few, far)
+    joined = b.node("max", both)
+    codes = b.node("concat", b.tap("features"), few)  # integers stay integers
+    whole = b.node("trees", codes, tables=forest(real[1][:, [*range(WIDTH), 3, 0, 7, 7]], rng, 5))
     return b.program(
         predicted,
         [
@@ -130,6 +134,8 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("wide", wide, 100, -100),
             Monitor("density", layer, 1500, 900),
             Monitor("kernels", likely, -4.0, -20.0),
+            Monitor("joined", joined, 90.0, 40.0),
+            Monitor("whole", whole, 200, -200),
         ],
     )
 

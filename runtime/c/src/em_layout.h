@@ -76,9 +76,10 @@ typedef enum em_op {
     EM_OP_TABLES = 20,
     EM_OP_KERNELS = 21,
     EM_OP_DISTANCES = 22,
-    EM_OP_LOGSUMEXP = 23
+    EM_OP_LOGSUMEXP = 23,
+    EM_OP_CONCAT = 24
 } em_op;
-#define EM_OP_COUNT 24
+#define EM_OP_COUNT 25
 
 /* Section 2 */
 typedef struct EM_ALIAS em_header {

@@ -39,7 +39,7 @@ static const struct {
     [EM_OP_TREES] = {1, 3},     [EM_OP_OMIT] = {2, 0},      [EM_OP_EXCEEDS] = {1, 1},
     [EM_OP_GATHER] = {1, 1},    [EM_OP_REDUCE] = {1, 1},    [EM_OP_AFFINE] = {1, 2},
     [EM_OP_SELECT] = {2, 0},    [EM_OP_TABLES] = {1, 4},    [EM_OP_KERNELS] = {1, 4},
-    [EM_OP_DISTANCES] = {1, 1}, [EM_OP_LOGSUMEXP] = {1, 1},
+    [EM_OP_DISTANCES] = {1, 1}, [EM_OP_LOGSUMEXP] = {1, 1}, [EM_OP_CONCAT] = {2, 0},
 };
 
 /* The number of classes that a class node chooses from; 0 for every other value. */
@@ -283,6 +283,10 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         *result = (em_facts){x.dtype, fits ? x.length / classes : 0, x.bits};
         break;
     }
+    case EM_OP_CONCAT:
+        fits = f32 ? y.dtype == EM_F32 : is_int(x.dtype) && is_int(y.dtype);
+        *result = (em_facts){f32 ? EM_F32 : EM_I32, x.length + y.length, em_larger(x.bits, y.bits)};
+        break;
     case EM_OP_TABLES:
         fits = f32;
         *result = (em_facts){EM_I32, node->length, 0};

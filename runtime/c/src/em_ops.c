@@ -130,6 +130,21 @@ static void run_gather(em_value x, const em_u32 *index, uint32_t n, void *out) {
     }
 }
 
+/* The elements of x, then those of y; integers become i32. */
+static void run_concat(em_value x, em_value y, void *out) {
+    if (x.dtype == EM_F32) {
+        memcpy(out, x.data, (size_t)x.length * 4);
+        memcpy((em_f32 *)out + x.length, y.data, (size_t)y.length * 4);
+        return;
+    }
+    for (uint32_t i = 0; i < x.length; i++) {
+        ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, i);
+    }
+    for (uint32_t i = 0; i < y.length; i++) {
+        ((em_i32 *)out)[x.length + i] = em_int_at(y.dtype, y.data, i);
+    }
+}
+
 /* The part of x that belongs to class `y`; i32 and f32 alike. */
 static void run_select(em_value x, em_value y, uint32_t n, void *out) {
     const uint32_t at = (uint32_t) * (const em_i32 *)y.data * n;
@@ -340,6 +355,9 @@ static void run_trees(const em_monitor *m, const em_node *node, em_value x, em_i
     case EM_I16:
         *out = sum_of_trees(EM_I16, x.data, nodes, values, roots, trees);
         break;
+    case EM_I32:
+        *out = sum_of_trees(EM_I32, x.data, nodes, values, roots, trees);
+        break;
     default:
         *out = sum_of_trees(EM_F32, x.data, nodes, values, roots, trees);
         break;
@@ -404,6 +422,9 @@ EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value 
         break;
     case EM_OP_SELECT:
         run_select(x, y, node->length, out);
+        break;
+    case EM_OP_CONCAT:
+        run_concat(x, y, out);
         break;
     case EM_OP_AFFINE:
     case EM_OP_TABLES:

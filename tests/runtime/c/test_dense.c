@@ -1,4 +1,4 @@
-/* The ops 15 to 23: by hand on good tables, and one bad file a rule. */
+/* The ops 15 to 24: by hand on good tables, and one bad file a rule. */
 #include "builder.h"
 #include "check.h"
 
@@ -12,6 +12,7 @@ enum {
     N_MAX,
     N_EXCEEDS,
     N_SELECT,
+    N_CONCAT,
     N_AFFINE_F32,
     N_REDUCE_F32,
     N_TABLES,
@@ -66,6 +67,7 @@ static void add_integer_nodes(void) {
     add_table(&b, EM_I32, 1, threshold);
     add_node(&b, 15, EM_I32, 1, VALUE(N_MAX), NONE, 0);
     add_node(&b, 19, EM_I32, 1, VALUE(N_AFFINE), VALUE(N_EXCEEDS), 12);
+    add_node(&b, 24, EM_I32, 6, CODES, VALUE(N_REDUCE), 8);
 }
 
 static void add_float_nodes(void) {
@@ -148,6 +150,9 @@ static void results_by_hand(void) {
     EXPECT(i32(N_AFFINE, 1), 108);
     EXPECT(i32(N_EXCEEDS, 0), 1);
     EXPECT(i32(N_SELECT, 0), 108);
+    EXPECT(i32(N_CONCAT, 0), -128);
+    EXPECT(i32(N_CONCAT, 3), 0);
+    EXPECT(i32(N_CONCAT, 5), 5);
     EXPECT_F32(f32(N_AFFINE_F32, 0), 6.0f);
     EXPECT_F32(f32(N_AFFINE_F32, 1), -2.0f);
     EXPECT_F32(f32(N_REDUCE_F32, 0), 1.25f);
@@ -216,6 +221,9 @@ static void unaligned_tap_is_a_fault(void) {
     X(SELECT_BY_NO_CLASS, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 12), VALUE(N_MAX)))              \
     X(SELECT_OF_CODES, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 8), CODES))                         \
     X(SELECT_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_SELECT, 4), 2))                               \
+    X(CONCAT_OF_KINDS, EM_E_NODE, set32(FIELD(NODES, N_CONCAT, 12), REALS))                        \
+    X(CONCAT_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_CONCAT, 4), 5))                               \
+    X(CONCAT_BITS, EM_E_BITS, set16(FIELD(NODES, N_CONCAT, 22), 7))                                \
     X(TABLES_OF_INTEGERS, EM_E_NODE, set32(FIELD(NODES, N_TABLES, 8), VALUE(N_AFFINE)))            \
     X(TABLES_ORIGIN_NAN, EM_E_VALUE, set32(CONTENT(T_ORIGIN, 0), F32_NAN))                         \
     X(TABLES_RATE_0, EM_E_VALUE, set32(CONTENT(T_RATE, 4), 0))                                     \
