@@ -34,7 +34,7 @@ def assign_taps(
         found = (
             tensor
             for rule in chosen or analysed
-            for tensor in _resolve(model, rule, optional=not chosen and estimator.most_taps != 1)
+            for tensor in _resolve(model, rule, optional=not chosen and len(analysed) > 1)
         )
         tensors = list(dict.fromkeys(found))
         estimator.set_params(taps=tuple(tap_rules.tap_of(t).name for t in tensors))
@@ -44,7 +44,7 @@ def assign_taps(
 
 
 def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
-    """The tensors of a rule or name; of an optional rule perhaps none."""
+    """The tensors of a rule or name; of an optional rule (one default of several) perhaps none."""
     if optional:
         return tap_rules.suggest(model.graph).get(rule, ())
     return tap_rules.choose(model.graph, rule)

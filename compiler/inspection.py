@@ -147,7 +147,8 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
                 f"  {rule['tap']}: if {' and '.join(rule['if']) or 'always'} then {rule['then']} "
                 f"({rule['support']} fit rows, precision {rule['precision']:.2f})"
             )
-        if "boxes_per_class" in m["details"]:
-            terminal.note(f"  boxes per class: {m['details']['boxes_per_class']}")
+        for layer in m["details"].get("layers", []):
+            if "boxes_per_class" in layer:
+                terminal.note(f"  {layer['tap']}: boxes per class: {layer['boxes_per_class']}")
     terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
     terminal.table(("file", "bytes"), list(content["files"].items()))

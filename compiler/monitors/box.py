@@ -1,7 +1,8 @@
 """Box bounds: outside-the-box abstraction.
 
 Henzinger, Lukina, Schilling: "Outside the Box: Abstraction-Based Monitoring of Neural Networks",
-ECAI 2020. One layer, all dimensions, k-means clusters a class.
+ECAI 2020. The projections by principal components and by Isomap are Ferreira, Arlat, Guiochet,
+Waeselynck: "Benchmarking Safety Monitors for Image Classifiers with Machine Learning", PRDC 2021.
 """
 
 from __future__ import annotations
@@ -9,17 +10,27 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.cluster import KMeans
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.forest import Forest, Row
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.layer_boxes import Growth, LayerBoxes
+from edgemon.compiler.monitors.projections import (
+    FirstAndLast,
+    IsomapLandmarks,
+    PrincipalComponents,
+    Projection,
+    Unprojected,
+)
 from edgemon.compiler.recording import Recording
 
-Array = npt.NDArray[np.float64]
+PROJECTIONS = ("none", "simple", "pca", "isomap")
+LAYERS_RULES = ("any", "majority")
 
-FLAT = 0.01  # least range of a neuron, as a share of the median range
+VOTE = 1 << 14  # a layer's vote under "majority"; the rest ranks rows with equal votes
+STEPS = 63  # violations that a vote tells apart, between the two ends below
+FARTHEST = 2.0  # ranges outside, or inside, beyond which a vote does not grow
 
 
 class BoxMonitor(MonitorEstimator):
@@ -27,21 +38,35 @@ class BoxMonitor(MonitorEstimator):
 
     Boxes bound the activations of correctly classified fit rows, one a cluster; the number of
     clusters grows until inertia falls by less than the share ``tau`` (at most ``max_clusters``).
-    Each side is enlarged by ``gamma * (hi - lo) / 2``.
+    Each side is enlarged by ``gamma * (hi - lo) / 2``, and by at least ``floor`` in the units of
+    what is bounded, so that a neuron that never moved may move a little. A class without a box is
+    one that the model never got right: when it is predicted, that is an alarm.
 
-    The score is graded: the largest violation over the dimensions, in units of the neuron's range
-    over the fit rows, smallest over the class's boxes; negative inside. The method's own rule is
-    "alarm iff outside", that is score > 0.
+    ``projection``: what is bounded. ``none`` every neuron (of a feature map every channel's mean),
+    ``simple`` the first and the last, ``pca`` and ``isomap`` the class's own ``dimensions``.
+
+    The score is graded: the largest violation over the dimensions, in units of the dimension's
+    range over the fit rows, smallest over the class's boxes; negative inside. The method's own
+    rule is "alarm iff outside", that is score > 0. Several layers: ``any`` takes the largest score;
+    ``majority`` alarms if more than half of the layers do, and uncertain if just half.
     """
 
     kind: ClassVar[str] = "box"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
+    most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "gamma": (0, 100),
+        "floor": (0, 1e9),
         "tau": (0, 1),
         "max_clusters": (1, 1000),
+        "dimensions": (1, 256),
+        "landmarks": (2, 256),
     }
     what: ClassVar[str] = "activation outside the boxes of its class"
+    source: ClassVar[str] = (
+        "Henzinger, Lukina, Schilling: Outside the Box: Abstraction-Based Monitoring of Neural "
+        "Networks. ECAI 2020"
+    )
 
     def __init__(
         self,
@@ -49,62 +74,121 @@ class BoxMonitor(MonitorEstimator):
         gamma: float = 0.1,
         tau: float = 0.1,
         max_clusters: int = 10,
+        floor: float = 0.0,
+        projection: str = "none",
+        dimensions: int = 2,
+        landmarks: int = 16,
+        layers_rule: str = "any",
         seed: int = 0,
     ) -> None:
         self.taps = taps
         self.gamma = gamma
         self.tau = tau
         self.max_clusters = max_clusters
+        self.floor = floor
+        self.projection = projection
+        self.dimensions = dimensions
+        self.landmarks = landmarks
+        self.layers_rule = layers_rule
         self.seed = seed
+
+    def check_settings(self) -> None:
+        super().check_settings()
+        for name, known in (("projection", PROJECTIONS), ("layers_rule", LAYERS_RULES)):
+            value = getattr(self, name)
+            if value not in known:
+                raise CompileError(
+                    f"--monitor box: {name}={value!r} is unknown; use {', '.join(known)}"
+                )
 
     def fit(self, recording: Recording) -> Self:
         """Needs labels; classes without a correctly classified row get no box (always alarm)."""
         self.check_taps()
         self.check_settings()
-        (name,) = self.taps
-        if not recording.correct.any():
+        right = np.flatnonzero(recording.correct)
+        if not right.size:
             raise CompileError("box: no fit row is classified correctly; check the preprocessing")
-        ranges = np.ptp(recording.values(name, np.flatnonzero(recording.correct)), axis=0)
-        median = float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 1.0
-        self.weight_ = 1.0 / np.maximum(ranges, FLAT * median)
-        boxes: list[tuple[Array, Array]] = []
-        first = [0]
-        for c in range(recording.n_classes):
-            rows = np.flatnonzero(recording.correct & (recording.predicted == c))
-            if rows.size:
-                boxes += self._boxes(recording.values(name, rows))
-            first.append(len(boxes))
-        self.first_ = np.array(first)
-        lower, upper = (np.array([b[side] for b in boxes]) for side in (0, 1))
-        margin = self.gamma * (upper - lower) / 2
-        self.lower_, self.upper_ = lower - margin, upper + margin
+        growth = Growth(self.gamma, self.floor, self.tau, self.max_clusters, self.seed)
+        classes = recording.predicted[right]
+        self.layers_ = [
+            LayerBoxes(self._projection(), growth).fit(
+                recording.features(name, right), classes, recording.n_classes
+            )
+            for name in self.taps
+        ]
         return self
 
-    def _boxes(self, x: Array) -> list[tuple[Array, Array]]:
-        distinct = len(np.unique(x, axis=0))
-        best = self._cluster(x, 1)
-        for k in range(2, min(self.max_clusters, distinct) + 1):
-            finer = self._cluster(x, k)
-            if best.inertia_ <= 0 or 1 - finer.inertia_ / best.inertia_ < self.tau:
-                break
-            best = finer
-        members = (x[best.labels_ == c] for c in range(best.n_clusters))
-        return [(m.min(axis=0), m.max(axis=0)) for m in members if len(m)]
-
-    def _cluster(self, x: Array, k: int) -> Any:
-        return KMeans(k, n_init=3, random_state=self.seed).fit(x)
+    def _projection(self) -> Projection:
+        return {
+            "none": Unprojected(),
+            "simple": FirstAndLast(),
+            "pca": PrincipalComponents(self.dimensions, self.seed),
+            "isomap": IsomapLandmarks(self.dimensions, self.landmarks, self.seed),
+        }[self.projection]
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        tables = [self.lower_.ravel(), self.upper_.ravel(), self.weight_, self.first_]
-        score = builder.node("boxes", builder.tap(self.taps[0]), predicted, tables=tables)
-        return Score(score, alarm_above=0.0)
+        scores = [
+            layer.lower(builder, builder.features(name), predicted)
+            for name, layer in zip(self.taps, self.layers_, strict=True)
+        ]
+        together = scores[0]
+        for score in scores[1:]:
+            together = builder.node("concat", together, score)
+        if len(scores) == 1:
+            return Score(together, alarm_above=0.0)
+        if self.layers_rule == "any":
+            return Score(builder.node("max", together), alarm_above=0.0)
+        votes = builder.node("trees", together, tables=_votes(len(scores)).pack("float64"))
+        return Score(
+            votes,
+            alarm_above=VOTE // 2 - 1,
+            uncertain_above=-(VOTE // 2),
+            display_scale=1.0 / VOTE,
+        )
 
     def reason(self) -> str:
+        if len(self.taps) > 1 and self.layers_rule == "majority":
+            return (
+                f"outside every box of the predicted class: {{score}} net votes of {len(self.taps)}"
+            )
         return "activation outside every box of the predicted class by {score} of a neuron's range"
 
     def details(self) -> dict[str, Any]:
-        return {
-            "boxes_per_class": np.diff(self.first_).tolist(),
-            "classes_without_box": np.flatnonzero(np.diff(self.first_) == 0).tolist(),
-            "dimensions": int(self.weight_.size),
-        }
+        layers = [
+            {"tap": name, **layer.details()}
+            for name, layer in zip(self.taps, self.layers_, strict=True)
+        ]
+        return {"projection": self.projection, "layers_rule": self.layers_rule, "layers": layers}
+
+
+def _votes(layers: int) -> Forest:
+    """One tree a layer on the layer's score: +-VOTE outside or inside, and a term that grows with
+    the score but never outweighs a vote."""
+    half = np.linspace(0, FARTHEST, STEPS // 2 + 1)
+    thresholds = np.concatenate([-half[:0:-1], half])
+    ranks = np.arange(thresholds.size + 1) - thresholds.size / 2
+    fine = np.trunc(ranks / np.abs(ranks).max() * (VOTE // 2 - 1) / layers)
+    values = np.where(ranks > 0, VOTE, -VOTE) + fine
+    rows: list[Row] = []
+    roots, depths = [], []
+    for layer in range(layers):
+        roots.append(len(rows))
+        depths.append(_search(rows, layer, thresholds.tolist(), values.tolist()))
+    return Forest.from_rows(rows, roots, depths)
+
+
+def _search(rows: list[Row], feature: int, thresholds: list[float], values: list[float]) -> int:
+    """Appends a balanced search tree, level by level; returns its depth."""
+    level, depth = [(0, len(thresholds))], 0  # leaves first .. last
+    while level:
+        following = len(rows) + len(level)
+        below: list[tuple[int, int]] = []
+        for first, last in level:
+            if first == last:
+                rows.append((0, np.inf, len(rows), values[first]))
+                continue
+            middle = (first + last) // 2
+            rows.append((feature, thresholds[middle], following + len(below), 0.0))
+            below += [(first, middle), (middle + 1, last)]
+        level, depth = below, depth + bool(below)
+    return depth

@@ -20,7 +20,8 @@ def test_fit_rows_are_inside_and_gamma_widens(tmp_path: Path) -> None:
     sizes = []
     for gamma in (0.0, 0.1, 0.35):
         box = BoxMonitor(("features",), gamma=gamma).fit(recording)
-        sizes.append((box.upper_ - box.lower_).sum())
+        (layer,) = box.layers_
+        sizes.append((layer.upper_ - layer.lower_).sum())
         b = Builder(recording.taps, real=True)
         predicted = b.node("argmax", b.tap("output"))
         score = box.lower(b, predicted)
@@ -37,7 +38,7 @@ def test_a_class_that_is_never_right_has_no_box_and_alarms(tmp_path: Path) -> No
     assert recording.labels is not None
     recording.labels[recording.predicted == 2] = 0
     box = BoxMonitor(("features",)).fit(recording)
-    assert box.details()["classes_without_box"] == [2]
+    assert box.details()["layers"][0]["classes_without_box"] == [2]
 
 
 def test_nothing_right_is_refused(tmp_path: Path) -> None:
