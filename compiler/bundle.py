@@ -1,8 +1,8 @@
 """A bundle: the folder that ``compile`` writes and everything else reads.
 
 ``monitor.emon``, ``monitor.onnx``, ``model.tapped.tflite`` or ``model.tapped.onnx``, ``monitor.h``
-(on request), ``manifest.json`` (how it was made and how good it is) and ``splits.npz`` (which rows
-were used).
+(on request), ``manifest.json`` (how it was made and how good it is), ``report.html`` and
+``report.json`` (how good, at length) and ``splits.npz`` (which rows were used).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
+REPORT, REPORT_JSON = "report.html", "report.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,8 @@ class Bundle:
         stated = self.manifest.get("sha256")
         known = stated if isinstance(stated, dict) else {}
         expected = {name: known.get(name) for name in (MONITOR, ONNX)}
+        # Bundles of edgemon 0.1.0 have no report.
+        expected |= {name: known[name] for name in (REPORT, REPORT_JSON) if name in known}
         expected[model_file(self.path).name] = self.artifact.model_sha256
         for name, sha in expected.items():
             try:

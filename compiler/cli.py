@@ -130,6 +130,7 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
         "in the largest worker"
     )
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
+    terminal.note(f"report: {out / manifest['report']}")
 
 
 @app.command()

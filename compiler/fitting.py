@@ -38,6 +38,7 @@ class Fitted:
     calibrated: tuple[bool, ...]  # was the threshold calibrated (else the method's own)?
     quality: tuple[Quality, ...]  # on the test rows, a monitor
     together: Quality  # of the artifact's verdict
+    on_test: Evaluation  # the reference's results for the test rows
 
 
 def fit_monitors(
@@ -61,8 +62,9 @@ def fit_monitors(
     program = quantise(builder.program(predicted, list(map(_undecided, estimators, scores))))
     calibrated = tuple(s.alarm_above is None for s in scores)
     program = _calibrate(program, calibrated, rows["threshold"], target)
-    quality, together = _assess(program, rows["test"])
-    return Fitted(program, tuple(estimators), calibrated, quality, together)
+    on_test = evaluate(program, rows["test"])
+    quality, together = _assess(on_test, ~rows["test"].correct)
+    return Fitted(program, tuple(estimators), calibrated, quality, together, on_test)
 
 
 def _predicted(builder: Builder, output: int) -> int:
@@ -93,9 +95,7 @@ def _calibrate(
     return program.with_monitors(monitors)
 
 
-def _assess(program: Program, rows: Recording) -> tuple[tuple[Quality, ...], Quality]:
-    found = evaluate(program, rows)
-    wrong = ~rows.correct
+def _assess(found: Evaluation, wrong: npt.NDArray[np.bool_]) -> tuple[tuple[Quality, ...], Quality]:
     each = tuple(
         assess(found.verdicts[:, i] != Verdict.TRUST, score, wrong)
         for i, score in enumerate(found.scores)

@@ -1,7 +1,7 @@
 """The way of the data: model and labelled rows in, a proven bundle out.
 
 open -> split -> record -> is the accuracy plausible? -> fit -> lower -> quantise -> calibrate ->
-emit -> prove -> write. The folder appears only when everything before has succeeded.
+emit -> prove -> report -> write. The folder appears only when everything before has succeeded.
 """
 
 from __future__ import annotations
@@ -163,6 +163,11 @@ def compile_bundle(
                 tapped.path.name: tapped.sha256,
             },
         }  # fmt: skip
+        with reporter.stage("writing the report"):
+            manifest["report"] = bundles.REPORT
+            manifest["sha256"] |= _report(
+                folder, fitted, rows, options.false_alarm, manifest, metadata, artifact
+            )
         _write(folder, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory(rows)}
 
@@ -248,6 +253,23 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
             f"only {wrong} of {len(fit)} fit rows are classified wrongly: monitors that learn from "
             "errors will be weak; fit on rows that the model was not trained on"
         )
+
+
+def _report(
+    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], target: FalseAlarmTarget,
+    manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
+) -> dict[str, str]:  # fmt: skip
+    """Writes both forms of the report; returns their hashes by file name."""
+    from edgemon.compiler import report  # here, for its plots take long to import
+
+    document = report.collect(fitted, rows, target, manifest, metadata, artifact)
+    content = {
+        bundles.REPORT: report.render(document),
+        bundles.REPORT_JSON: json.dumps(document, indent=1, allow_nan=False) + "\n",
+    }
+    for name, text in content.items():
+        (folder / name).write_bytes(text.encode())
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in content.items()}
 
 
 def _write(

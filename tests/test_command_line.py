@@ -71,7 +71,7 @@ def test_compile_json_has_what_pipelines_read(tmp_path: Path) -> None:
     assert found["proof"]["output_mismatches"] == 0
     assert {p.name for p in out.iterdir()} == {
         "monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json", "splits.npz",
-        "monitor.h",
+        "monitor.h", "report.html", "report.json",
     }  # fmt: skip
     with np.load(out / "splits.npz") as splits:
         rows = np.concatenate([splits[name] for name in ("fit", "threshold", "test")])
@@ -81,7 +81,8 @@ def test_compile_json_has_what_pipelines_read(tmp_path: Path) -> None:
 def test_compile_is_repeatable(tmp_path: Path) -> None:
     for name in ("a", "b"):
         document("compile", MODEL, "--data", DATA, "--out", tmp_path / name)
-    for file in ("monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json"):
+    files = ("monitor.emon", "monitor.onnx", "model.tapped.tflite", "manifest.json")
+    for file in (*files, "report.html", "report.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 

@@ -43,6 +43,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
     what: ClassVar[str]  # one line for people
+    source: ClassVar[str] = ""  # the publication that the method comes from, for people
 
     taps: tuple[str, ...]
 

@@ -38,6 +38,10 @@ class DeepInferMonitor(MonitorEstimator):
     default_taps: ClassVar[tuple[str, ...]] = ()
     reads_layers: ClassVar[bool] = False
     what: ClassVar[str] = "preconditions of the dense layers violated"
+    source: ClassVar[str] = (
+        "Ahmed, Gao, Rajan: Inferring Data Preconditions from Deep Learning Models for Trustworthy "
+        "Prediction in Deployment. ICSE 2024"
+    )
 
     def __init__(
         self,

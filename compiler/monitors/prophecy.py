@@ -40,6 +40,9 @@ class ProphecyMonitor(MonitorEstimator):
         "min_rows": (1, 1_000_000),
     }
     what: ClassVar[str] = "majority of one decision tree a layer"
+    source: ClassVar[str] = (
+        "Gopinath, Converse, Pasareanu, Taly: Property Inference for Deep Neural Networks. ASE 2019"
+    )
 
     def __init__(
         self,

@@ -31,6 +31,10 @@ class SoftmaxMonitor(MonitorEstimator):
     default_taps: ClassVar[tuple[str, ...]] = ("logits",)
     reads_layers: ClassVar[bool] = False
     what: ClassVar[str] = "the classifier's own softmax"
+    source: ClassVar[str] = (
+        "Hendrycks, Gimpel: A Baseline for Detecting Misclassified and Out-of-Distribution "
+        "Examples in Neural Networks. ICLR 2017"
+    )
 
     def __init__(self, taps: tuple[str, ...] = (), score: str = "probability") -> None:
         self.taps = taps

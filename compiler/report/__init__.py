@@ -1,0 +1,11 @@
+"""The compile report: ``report.json`` for programs and ``report.html`` for people.
+
+``numbers`` collects everything in one JSON document, ``findings`` says what a reader must know,
+and ``page`` lays the document out, with the plots of ``figures``. The page shows nothing that the
+document does not hold.
+"""
+
+from edgemon.compiler.report.numbers import collect
+from edgemon.compiler.report.page import render
+
+__all__ = ["collect", "render"]

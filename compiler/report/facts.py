@@ -1,0 +1,83 @@
+"""What a monitor says of itself, in whatever JSON shape, as pieces that a page can lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+SHORT_LIST = 24  # values that are shown in a line; longer lists are folded
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing in a line."""
+
+    name: str
+    text: str
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A list of records: one row each. A cell is text, or a list of conditions."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | list[str], ...], ...]
+
+
+def facts(details: dict[str, Any], prefix: str = "") -> Iterator[Fact | Table]:
+    """Lines first, tables last; dictionaries within are flattened ("layer: depth")."""
+    tables: list[Table] = []
+    for key, value in details.items():
+        name = prefix + key.replace("_", " ")
+        if isinstance(value, dict):
+            for part in facts(value, f"{name}: "):
+                if isinstance(part, Table):
+                    tables.append(part)
+                else:
+                    yield part
+        elif _is_records(value):
+            tables.append(_table(name, value))
+        else:
+            folded = isinstance(value, list) and len(value) > SHORT_LIST
+            yield Fact(name, plain(value), folded)
+    yield from tables
+
+
+def plain(value: Any) -> str:
+    """A JSON value for people."""
+    match value:
+        case None:
+            return "n/a"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(map(plain, value)) or "none"
+        case dict():
+            return "; ".join(f"{k.replace('_', ' ')} {plain(v)}" for k, v in value.items())
+    return str(value)
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _table(name: str, records: list[dict[str, Any]]) -> Table:
+    columns = tuple(dict.fromkeys(key for record in records for key in record))
+    return Table(
+        name,
+        tuple(c.replace("_", " ") for c in columns),
+        tuple(tuple(_cell(r[c]) if c in r else "" for c in columns) for r in records),
+    )
+
+
+def _cell(value: Any) -> str | list[str]:
+    if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+        return list(value)
+    return plain(value)

@@ -1,0 +1,180 @@
+"""Everything that the report says, as one JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from edgemon.compiler import cost
+from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.intervals import CONFIDENCE
+from edgemon.compiler.metrics import RiskCoverage, measure
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.report.distribution import histogram, shown_scores
+from edgemon.compiler.report.findings import findings
+from edgemon.compiler.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.monitor import Monitor as Runtime
+
+VERSION = 1  # of the document; a reader may rely on every field of the version it knows
+CURVE_POINTS = 200  # most of a risk-coverage curve
+
+Bools = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+
+
+def collect(
+    fitted: Fitted,
+    rows: dict[str, Recording],
+    target: FalseAlarmTarget,
+    manifest: dict[str, Any],
+    metadata: dict[str, Any],
+    artifact: bytes,
+) -> dict[str, Any]:
+    """The document ``report.json``.
+
+    Args:
+        rows: recordings by split, as given to ``fit_monitors``.
+        manifest: what the bundle's manifest says so far. metadata: of the artifact.
+    """
+    found = fitted.on_test
+    wrong = ~rows["test"].correct
+    runtime = Runtime(artifact)
+    document: dict[str, Any] = {
+        "format": "edgemon report",
+        "version": VERSION,
+        "positive": "the model is wrong; an uncertain verdict and a fault count as alarms",
+        "interval_confidence": CONFIDENCE,
+        "edgemon": manifest["edgemon"],
+        "model": {
+            **manifest["model"],
+            "classes": rows["test"].n_classes,
+            "labels": metadata["labels"],
+            "kernels": metadata["kernels"],
+            "target": metadata["target"],
+            "taps": [
+                {"name": t.name, "dtype": t.dtype, "length": t.length} for t in fitted.program.taps
+            ],
+        },
+        "accuracy": manifest["accuracy"],
+        "splits": {
+            name: {"rows": len(r), "wrong": int((~r.correct).sum())} for name, r in rows.items()
+        },
+        "promise": _promise(fitted, rows["threshold"], target),
+        "together": _judged(found.verdict, found.verdict, wrong),
+        "monitors": [
+            {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
+        ],
+        "by_class": _by_class(
+            found.verdict != Verdict.TRUST, wrong, rows["test"], metadata["labels"]
+        ),
+        "cost": {
+            "artifact_bytes": len(artifact),
+            "workspace_bytes": runtime.workspace_size,
+            "steps": sum(cost.steps(fitted.program).values()),
+            "steps_by_op": cost.steps(fitted.program),
+        },
+        "proof": manifest["proof"],
+        "data": manifest["data"],
+        "options": manifest["options"],
+        "sha256": dict(manifest["sha256"]),
+    }
+    return {**document, "findings": findings(document)}
+
+
+def _promise(fitted: Fitted, rows: Recording, target: FalseAlarmTarget) -> dict[str, Any] | None:
+    """What the calibrated thresholds guarantee, and from how many rows; None without any."""
+    monitors = fitted.program.monitors
+    names = [m.name for m, yes in zip(monitors, fitted.calibrated, strict=True) if yes]
+    if not names:
+        return None
+    n = int(rows.correct.sum())
+    return {
+        "monitors": names,
+        "false_alarm": target.rate,
+        "confidence": target.confidence,
+        "correct_rows": n,
+        "order_statistic": order_statistic(n, target),
+    }
+
+
+def _monitor(fitted: Fitted, index: int, wrong: Bools) -> dict[str, Any]:
+    monitor, estimator = fitted.program.monitors[index], fitted.estimators[index]
+    verdicts, raw = fitted.on_test.verdicts[:, index], fitted.on_test.scores[index]
+    scores = shown_scores(monitor, raw)
+    scores[verdicts == Verdict.FAULT] = np.inf
+    marks = (monitor.shown(monitor.uncertain_above), monitor.shown(monitor.alarm_above))
+    # Ranks, not shown scores: to show a score may round two into one.
+    rank = np.where(verdicts == Verdict.FAULT, np.inf, rankdata(raw))
+    curve = RiskCoverage.of(rankdata(rank), wrong)
+    n = len(curve.coverage)
+    kept = np.unique(np.linspace(0, n - 1, min(n, CURVE_POINTS)).astype(int))
+    return {
+        "source": estimator.source,
+        "reason": estimator.reason(),
+        "settings": _settings(estimator),
+        "steps": cost.monitor_steps(fitted.program)[monitor.name],
+        **_judged(verdicts, rank, wrong),
+        "histogram": histogram(scores, wrong, marks),
+        "risk_coverage": {
+            "coverage": curve.coverage[kept].tolist(),
+            "risk": curve.risk[kept].tolist(),
+        },
+    }
+
+
+def _judged(verdicts: Array, score: Array, wrong: Bools) -> dict[str, Any]:
+    """Metrics of verdicts (n,), how often each occurs, and what it means to trust the rest."""
+    alarm = verdicts != Verdict.TRUST
+    metrics = measure(alarm, wrong, score).to_json()
+    counts = {
+        name: {v.name.lower(): int((verdicts[chosen] == v).sum()) for v in Verdict}
+        for name, chosen in (("right", ~wrong), ("wrong", wrong))
+    }
+    trusted = int((~alarm).sum())
+    return {
+        "metrics": {
+            **metrics,
+            "missed": None if metrics["tpr"] is None else 1 - metrics["tpr"],
+            "missed_interval": _complement(metrics["tpr_interval"]),
+        },
+        "verdicts": counts,
+        "trusted": {
+            "coverage": trusted / len(wrong),
+            "risk": counts["wrong"]["trust"] / trusted if trusted else None,
+        },
+    }
+
+
+def _complement(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (1 - interval[1], 1 - interval[0])
+
+
+def _settings(estimator: MonitorEstimator) -> dict[str, Any]:
+    """The constructor's parameters that a user can choose."""
+    return {
+        k: v for k, v in estimator.get_params().items() if isinstance(v, (bool, int, float, str))
+    }
+
+
+def _by_class(
+    alarm: Bools, wrong: Bools, rows: Recording, labels: list[str]
+) -> list[dict[str, Any]]:
+    """How the verdict does on the answers of each class, by the model's prediction."""
+    result = []
+    for c, label in enumerate(labels):
+        own = rows.predicted == c
+        result.append(
+            {
+                "predicted": label,
+                "answers": int(own.sum()),
+                "wrong": int((own & wrong).sum()),
+                "alarms_on_wrong": int((own & wrong & alarm).sum()),
+                "alarms_on_right": int((own & ~wrong & alarm).sum()),
+            }
+        )
+    return result

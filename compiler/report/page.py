@@ -1,0 +1,105 @@
+"""The report as one page of HTML that fetches nothing and runs nothing."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from edgemon.compiler.report import figures
+from edgemon.compiler.report.facts import Fact, Table, facts, plain
+from edgemon.runtime.evaluation import Verdict
+
+TEMPLATE, STYLE = "page.html.jinja", "page.css"
+FIRST_ROWS = 20  # of a table; the others are folded
+SPLITS = {"fit": "fit on", "threshold": "thresholds set on", "test": "tested on"}
+
+
+def render(document: dict[str, Any]) -> str:
+    """The page of a document of ``numbers.collect``. The same document gives the same text."""
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                              undefined=StrictUndefined)  # fmt: skip
+    environment.filters |= {
+        "percent": percent, "share_interval": share_interval, "interval": interval,
+        "number": number, "plain": plain,
+        "rate": rate,
+    }  # fmt: skip
+    files = resources.files(__package__)
+    template = environment.from_string(files.joinpath(TEMPLATE).read_text(encoding="utf-8"))
+    return template.render(
+        d=document,
+        style=Markup(files.joinpath(STYLE).read_text(encoding="utf-8")),
+        risk_coverage=Markup(figures.risk_coverage(document)),
+        quality=Markup(figures.quality(document)),
+        monitors=[_monitor(m, i) for i, m in enumerate(document["monitors"])],
+        uncalibrated=[m["name"] for m in document["monitors"] if m["threshold_from"] == "method"],
+        together=_confusion(document["together"]["verdicts"]),
+        split_names=SPLITS,
+        first_rows=FIRST_ROWS,
+    )
+
+
+def _monitor(monitor: dict[str, Any], number_of: int) -> dict[str, Any]:
+    """What the page shows of a monitor beside its numbers."""
+    parts = list(facts(monitor["details"]))
+    reason = monitor["reason"].format(score="‹score›", threshold=number(monitor["threshold"]))
+    return {
+        **monitor,
+        "reason": reason,
+        "facts": [p for p in parts if isinstance(p, Fact)],
+        "tables": [p for p in parts if isinstance(p, Table)],
+        "distribution": Markup(figures.distribution(monitor, number_of)),
+        "confusion": _confusion(monitor["verdicts"]),
+        "infinite": monitor["histogram"]["infinite_right"] + monitor["histogram"]["infinite_wrong"],
+    }
+
+
+def _confusion(verdicts: dict[str, dict[str, int]]) -> dict[str, Any]:
+    """Rows "right" and "wrong", and the verdicts that occur; trust and alarm are always shown."""
+    always = {Verdict.TRUST, Verdict.ALARM}
+    names = [
+        v.name.lower()
+        for v in Verdict
+        if v in always or any(counts[v.name.lower()] for counts in verdicts.values())
+    ]
+    rows = []
+    for group in ("right", "wrong"):
+        total = sum(verdicts[group].values())
+        cells = [
+            {
+                "verdict": name,
+                "count": verdicts[group][name],
+                "share": verdicts[group][name] / total if total else 0.0,
+                "good": (name == "trust") == (group == "right"),
+            }
+            for name in names
+        ]
+        rows.append({"group": group, "total": total, "cells": cells})
+    return {"columns": names, "rows": rows}
+
+
+def percent(value: float | None) -> str:
+    """A share, to a tenth of a percent."""
+    return "n/a" if value is None else f"{value:.1%}"
+
+
+def rate(value: float) -> str:
+    """A rate that somebody chose, as they wrote it."""
+    return f"{100 * value:g}%"
+
+
+def share_interval(found: tuple[float, float] | None) -> str:
+    """An interval of a share."""
+    return "" if found is None else f"{100 * found[0]:.1f} to {100 * found[1]:.1f}"
+
+
+def interval(found: tuple[float, float] | None) -> str:
+    """An interval of a coefficient."""
+    return "" if found is None else f"{found[0]:.2f} to {found[1]:.2f}"
+
+
+def number(value: float | None) -> str:
+    """A coefficient or a threshold, to four digits."""
+    return "n/a" if value is None else f"{value:.4g}"

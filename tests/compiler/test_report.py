@@ -1,0 +1,309 @@
+"""The compile report: its numbers, its page, and the shapes of input that must not break it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgemon.compiler import cost, fitting
+from edgemon.compiler import manifest as manifests
+from edgemon.compiler.emit import flat
+from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.metrics import measure
+from edgemon.compiler.monitors import MONITORS, parse
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.report import collect, render
+from edgemon.compiler.report.distribution import BINS, histogram
+from edgemon.compiler.report.facts import Fact, Table, facts
+from edgemon.compiler.report.findings import findings
+from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
+from edgemon.runtime.evaluation import Verdict
+from tests.compiler.monitors.test_contract import TAPS
+from tests.compiler.recordings import CLASSES, make_recording
+
+EVIL = '<script>alert("&amp;")</script>'
+VOID = {"meta", "br", "link", "img"}
+Splits = dict[str, Recording]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A compile without a model."""
+
+    fitted: Fitted
+    rows: Splits
+    document: dict[str, Any]
+    page: str
+
+
+def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd")) -> Case:
+    estimators = parse(monitors)
+    for estimator in estimators:
+        estimator.set_params(taps=TAPS[estimator.kind])
+    target = FalseAlarmTarget()
+    fitted = fitting.fit_monitors(estimators, "output", rows, target)
+    artifact = flat.write(
+        flat.Artifact(
+            fitted.program, "00" * 32, {}, fitting.self_test(fitted.program, rows["test"])
+        )
+    )
+    manifest = {
+        "edgemon": "1",
+        "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
+        "accuracy": 0.9,
+        "monitors": manifests.monitors_json(fitted),
+        "proof": {
+            "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
+        },
+        "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
+        "options": {"monitor": monitors, "taps": "", "seed": 0},
+        "sha256": {"monitor.emon": "22"},
+    }  # fmt: skip
+    metadata = {"labels": list(labels), "kernels": "builtin", "target": "host"}
+    document = collect(fitted, rows, target, manifest, metadata, artifact)
+    return Case(fitted, rows, document, render(document))
+
+
+def make_splits(folder: Path, dtype: str) -> Splits:
+    return {
+        name: make_recording(folder / name, dtype, 500, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    rows = make_splits(tmp_path_factory.mktemp("rows"), request.param)
+    return make_case(rows, "softmax,entropy,box,prophecy", (EVIL, "b", "c", "d"))
+
+
+class Reader(HTMLParser):
+    """Checks that elements nest; collects ids, references, attributes and what is shown."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src", "xlink:href"):
+                self.links.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text.append(data)
+
+    @property
+    def shown(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.text))
+
+
+def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
+    found = fitting.evaluate(case.fitted.program, case.rows["test"])
+    wrong = ~case.rows["test"].correct
+    for i, monitor in enumerate(case.document["monitors"]):
+        expected = measure(found.verdicts[:, i] != Verdict.TRUST, wrong, found.scores[i]).to_json()
+        assert {k: monitor["metrics"][k] for k in expected} == expected
+        assert monitor["metrics"]["missed"] == pytest.approx(1 - expected["tpr"])
+        assert monitor["verdicts"]["wrong"]["alarm"] == int(
+            (found.verdicts[wrong, i] == Verdict.ALARM).sum()
+        )
+        assert monitor["trusted"]["coverage"] == float((found.verdicts[:, i] == 0).mean())
+    together = case.document["together"]["metrics"]
+    expected = measure(found.verdict != Verdict.TRUST, wrong, found.verdict).to_json()
+    assert {k: together[k] for k in expected} == expected
+
+
+def test_every_test_row_is_in_its_histogram_and_class(case: Case) -> None:
+    wrong = int((~case.rows["test"].correct).sum())
+    for monitor in case.document["monitors"]:
+        bins = monitor["histogram"]
+        assert len(bins["edges"]) == BINS + 1
+        assert sum(bins["wrong"]) + bins["infinite_wrong"] == wrong
+        assert sum(bins["right"]) + bins["infinite_right"] == 500 - wrong
+    classes = case.document["by_class"]
+    assert sum(c["answers"] for c in classes) == 500
+    assert sum(c["wrong"] for c in classes) == wrong
+    missed = case.document["together"]["verdicts"]["wrong"]["trust"]
+    assert sum(c["alarms_on_wrong"] for c in classes) == wrong - missed
+
+
+def test_the_promise_is_the_calibration(case: Case) -> None:
+    promise = case.document["promise"]
+    assert promise["monitors"] == ["softmax", "entropy"]
+    right = case.rows["threshold"].take(np.flatnonzero(case.rows["threshold"].correct))
+    scores = fitting.evaluate(case.fitted.program, right).scores[0]
+    assert promise["correct_rows"] == len(scores)
+    threshold = np.sort(scores)[promise["order_statistic"] - 1]
+    assert threshold == calibrate(scores, FalseAlarmTarget())
+    assert threshold == case.document["monitors"][0]["threshold_raw"]
+    assert "softmax and entropy each raise an alarm on at most 5%" in Reader(case.page).shown
+    assert "the rates of box and prophecy" in Reader(case.page).shown
+
+
+def test_the_page_is_well_formed_and_self_contained(case: Case) -> None:
+    read = Reader(case.page)
+    assert not read.open
+    assert len(set(read.ids)) == len(read.ids)
+    assert {"svg", "table", "figure"} <= read.tags
+    assert not read.tags & {"script", "link", "img", "iframe", "object"}
+    assert all(link.startswith("#") for link in read.links)
+    assert {link[1:] for link in read.links} <= set(read.ids)
+    assert "http" not in case.page
+    for target in re.findall(r"url\(([^)]*)\)", case.page):
+        assert target[1:] in read.ids
+    colours = set(re.findall(r"#[0-9a-f]{6}", case.page.partition("</style>")[2]))
+    assert not colours, "a plot has a colour that does not follow the page's theme"
+
+
+def test_the_page_shows_the_numbers_and_escapes_names(case: Case) -> None:
+    shown = Reader(case.page).shown
+    assert shown.count(EVIL) >= 4  # title, heading, class, data
+    for monitor in case.document["monitors"]:
+        assert f"{monitor['metrics']['mcc']:.3f}" in shown
+        assert f"{monitor['bytes']:,}" in shown
+    rules = next(m for m in case.document["monitors"] if m["name"] == "prophecy")["details"]
+    assert f"({len(rules['rules'])})" in shown
+    assert all(condition in shown for condition in rules["rules"][-1]["if"])
+
+
+def test_the_same_input_gives_the_same_bytes_and_valid_json(case: Case) -> None:
+    again = json.loads(json.dumps(case.document, allow_nan=False))
+    assert again["version"] == 1
+    assert render(again) == case.page
+
+
+def test_steps_bound_what_is_read(case: Case) -> None:
+    by_op = cost.steps(case.fitted.program)
+    layers = case.document["monitors"][3]["details"]["layers"]
+    assert by_op["trees"] == sum(layer["depth"] for layer in layers)
+    assert sum(by_op.values()) <= sum(m["steps"] for m in case.document["monitors"])
+
+
+def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
+    rows = make_splits(tmp_path, "int8")
+    rows["test"] = rows["test"].take(np.flatnonzero(rows["test"].correct))
+    case = make_case(rows, "softmax")
+    metrics = case.document["monitors"][0]["metrics"]
+    assert (metrics["mcc"], metrics["auroc"], metrics["missed"]) == (None, None, None)
+    assert next(f["kind"] for f in case.document["findings"]) == "no_wrong_test_rows"
+    assert "n/a" in Reader(case.page).shown
+    assert "softmax raises an alarm" in Reader(case.page).shown
+
+
+def test_a_class_without_a_box_has_no_finite_score(tmp_path: Path) -> None:
+    rows = make_splits(tmp_path, "int8")
+    fit = rows["fit"]
+    rows["fit"] = fit.take(np.flatnonzero((fit.predicted != 1) | ~fit.correct))
+    case = make_case(rows, "box")
+    assert case.document["promise"] is None
+    bins = case.document["monitors"][0]["histogram"]
+    nowhere = int((rows["test"].predicted == 1).sum())
+    assert bins["infinite_right"] + bins["infinite_wrong"] == nowhere > 0
+    shown = Reader(case.page).shown
+    assert "∞" in shown
+    assert "Nothing is promised" in shown
+
+
+def test_a_fault_ranks_first(tmp_path: Path) -> None:
+    case = make_case(make_splits(tmp_path, "float32"), "softmax")
+    found = case.fitted.on_test
+    verdicts, scores = found.verdicts.copy(), found.scores[0].copy()
+    verdicts[:7], scores[:7] = Verdict.FAULT, 0
+    faulty = replace(case.fitted, on_test=replace(found, verdicts=verdicts, scores=(scores,)))
+    manifest = {**case.document, "monitors": manifests.monitors_json(faulty)}
+    artifact = flat.write(flat.Artifact(faulty.program, "00" * 32, {}, None))
+    metadata = {"labels": ["a"] * CLASSES, "kernels": "builtin", "target": "host"}
+    document = collect(faulty, case.rows, FalseAlarmTarget(), manifest, metadata, artifact)
+    monitor = document["monitors"][0]
+    assert sum(v["fault"] for v in monitor["verdicts"].values()) == 7
+    infinite = np.where(verdicts[:, 0] == Verdict.FAULT, np.inf, scores)
+    expected = measure(verdicts[:, 0] != Verdict.TRUST, ~case.rows["test"].correct, infinite)
+    assert monitor["metrics"]["auroc"] == expected.auroc
+    assert "softmax gives a fault on 7 test rows" in Reader(render(document)).shown
+
+
+def test_heavy_tails_get_a_logarithmic_axis_and_all_rows() -> None:
+    scores = np.concatenate([np.full(60, 1e-9), np.geomspace(1e-5, 0.5, 40), [0.0, np.inf]])
+    wrong = np.arange(102) % 3 == 0
+    bins = histogram(scores, wrong, (0.2, 0.2))
+    assert bins["axis"] == "log"
+    assert bins["edges"][0] > 0
+    assert sum(bins["right"]) + sum(bins["wrong"]) == 101
+    assert bins["infinite_right"] + bins["infinite_wrong"] == 1
+    constant = histogram(np.zeros(5), np.zeros(5, bool), (0.0, 0.0))
+    assert (constant["axis"], sum(constant["right"])) == ("linear", 5)
+    nowhere = histogram(np.full(3, np.inf), np.array([True, False, True]), (0.0, 0.0))
+    assert (nowhere["edges"], nowhere["infinite_wrong"]) == ([], 2)
+
+
+def test_findings_name_weak_monitors_and_broken_promises(case: Case) -> None:
+    document = json.loads(json.dumps(case.document))
+    quiet, weak, reverse, late = document["monitors"]
+    quiet["metrics"] |= {"fpr": 0.2, "fpr_interval": [0.12, 0.3]}
+    weak["metrics"] |= {"auroc": 0.52, "auroc_interval": [0.45, 0.6]}
+    reverse["metrics"] |= {"auroc": 0.3, "auroc_interval": [0.2, 0.4], "fpr": 0.01}
+    late["metrics"] |= {"fpr": 0.21}
+    document["splits"]["test"]["wrong"] = 7
+    found = {f["kind"]: f["text"] for f in findings(document)}
+    assert found["promise_not_met"].startswith("softmax raises more")
+    assert found["no_signal"].startswith("entropy shows no signal")
+    assert found["backwards"].startswith("box ranks backwards")
+    assert found["many_false_alarms"].startswith("prophecy alarms on 21.0%")
+    assert found["few_wrong_test_rows"].startswith("Only 7 of the 500")
+
+
+def test_details_of_any_shape_are_laid_out() -> None:
+    found = list(
+        facts(
+            {
+                "layers": [{"tap": "a", "agreement": 0.5}, {"tap": "b", "if": ["x > 1", "y"]}],
+                "exact": {"rows": 1200, "by": {"lda": None}},
+                "kept": list(range(100)),
+                "nothing": [],
+                "yes": True,
+            }
+        )
+    )
+    assert found == [
+        Fact("exact: rows", "1,200"),
+        Fact("exact: by: lda", "n/a"),
+        Fact("kept", ", ".join(map(str, range(100))), folded=True),
+        Fact("nothing", "none"),
+        Fact("yes", "yes"),
+        Table(
+            "layers",
+            ("tap", "agreement", "if"),
+            (("a", "0.5", ""), ("b", "", ["x > 1", "y"])),
+        ),
+    ]
+
+
+def test_every_monitor_names_its_source() -> None:
+    assert [m.kind for m in MONITORS.values() if not m.source] == []
