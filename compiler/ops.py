@@ -116,14 +116,22 @@ def _sum(c: Context) -> Value:
 
 def _to_f32(c: Context) -> Value:
     scale, zero = c.tables
-    c.require(c.is_int(c.x) or c.x.dtype == "int64", "needs integers")
+    f32 = c.x.dtype == "float32"
+    c.require(c.is_int(c.x) or c.x.dtype == "int64" or f32, "needs numbers of a device program")
     c.require(zero.dtype == np.int32 and zero.size == 1, "bad zero")
+    c.require(not (f32 and zero[0]), "floats have no zero point")
     c.require(scale.dtype == np.float32 and scale.size == 1 and _positive(scale), "bad scale")
     return Value("float32", c.x.length)
 
 
 def _unary(c: Context) -> Value:
     c.require(c.is_float(c.x), "needs floats")
+    return c.x
+
+
+def _scale(c: Context) -> Value:
+    c.require(c.x.dtype == REAL, "exists in real programs only")
+    c.require(c.tables[0].size == 1 and _positive(c.tables[0]), "needs one positive factor")
     return c.x
 
 
@@ -318,4 +326,5 @@ OPS: dict[str, Op] = {
     "logsumexp": Op(23, _logsumexp),
     "concat": Op(24, _concat),
     "xexp": Op(0, _xexp),
+    "scale": Op(0, _scale),
 }

@@ -149,6 +149,8 @@ def halving_sum(x: Array) -> Array:
 
 def to_f32(node: Node, x: Array) -> Array:
     scale, zero = node.tables
+    if x.dtype == F32:
+        return np.multiply(x, scale)
     return np.multiply((x.astype(np.int64) - zero).astype(F32), scale)
 
 
@@ -166,6 +168,10 @@ def exp_f32(x: Array) -> Array:
         p = p * r + c
     result: Array = p * np.ldexp(F32(1), k.astype(np.int32))
     return result
+
+
+def scale(node: Node, x: Array) -> Array:
+    return np.multiply(x, node.tables[0])
 
 
 def xexp(_: Node, x: Array) -> Array:
@@ -332,6 +338,7 @@ OPS: dict[str, Callable[..., Array]] = {
     "to_f32": to_f32,
     "exp": exp,
     "xexp": xexp,
+    "scale": scale,
     "log": log,
     "add": add,
     "mul": mul,

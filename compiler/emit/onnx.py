@@ -276,6 +276,8 @@ def _sum(e: _Emitter, node: Node, x: str) -> str:
 
 def _to_f32(e: _Emitter, node: Node, x: str) -> str:
     scale, zero = node.tables
+    if e.program.value(node.inputs[0]).dtype == "float32":
+        return e.op("Mul", x, e.constant(scale[0]))
     whole = e.op("Sub", e.cast(x, np.int64), e.constant(zero[0], np.int64))
     return e.op("Mul", e.cast(whole, F32), e.constant(scale[0]))
 

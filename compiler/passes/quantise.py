@@ -71,15 +71,25 @@ class Represented:
     scale: Fraction = Fraction(1)
     zero_point: int = 0
 
+    def real(self, raw: Array) -> npt.NDArray[np.float64]:
+        """The reals that raw device values stand for."""
+        return np.asarray(float(self.scale) * (raw.astype(np.float64) - self.zero_point))
+
 
 def quantise(real: Program) -> Program:
     """The device program of a real one. Monitors' thresholds are converted likewise: the strict
     comparison ``score > threshold`` of reals becomes one of raw scores."""
+    return quantise_scores(real)[0]
+
+
+def quantise_scores(real: Program) -> tuple[Program, tuple[Represented, ...]]:
+    """The device program, and how each monitor's raw score stands for the real one."""
     pass_ = _Quantiser(real)
     for node in real.nodes:
         pass_.values.append(getattr(pass_, "_" + node.op)(node))
     monitors = [pass_.monitor(m) for m in real.monitors]
-    return pass_.out.program(pass_.values[real.predicted].id, monitors)
+    program = pass_.out.program(pass_.values[real.predicted].id, monitors)
+    return program, tuple(pass_.values[m.score] for m in real.monitors)
 
 
 class _Quantiser:
@@ -136,6 +146,13 @@ class _Quantiser:
             return table
         x = self._float(self._in(node))
         return Represented(self.out.node("mul", x, self.out.node("exp", x)))
+
+    def _scale(self, node: Node) -> Represented:
+        x, factor = self._in(node), node.tables[0]
+        if not self._is_float(x):  # another scale stands for other reals: no device node
+            return Represented(x.id, x.scale * Fraction(float(factor[0])), x.zero_point)
+        tables = [factor.astype(np.float32), np.zeros(1, np.int32)]
+        return Represented(self.out.node("to_f32", x.id, tables=tables))
 
     def _omit(self, node: Node) -> Represented:
         x, y = self._in(node), self._in(node, 1)

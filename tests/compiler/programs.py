@@ -82,7 +82,8 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
         b.node("trees", b.tap(taps[i].name), tables=forest(real[i], rng, 1 + 3 * i)) for i in (0, 1)
     ]
     votes = b.node("add", *trees)
-    product = b.node("sum", b.node("mul", d, d))
+    cooler = b.node("scale", d, tables=[np.array([0.3])])
+    product = b.node("sum", b.node("mul", cooler, cooler))
     few = b.node("gather", b.tap("features"), tables=[np.array([3, 0, 7, 7], np.uint32)])
     means = b.node("reduce", b.tap("logits"), tables=[np.array([1], np.uint32)])
     middle = float(np.median(real[0].mean(axis=1)))
@@ -129,7 +130,7 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("boxes", boxes, 0.0, 0.0),
             Monitor("trees", trees[0], 100, 100),
             Monitor("votes", votes, 200, -200),
-            Monitor("product", product, 50.0, 20.0),
+            Monitor("product", product, 4.5, 1.8),
             Monitor("binary", binary, 0.5, -0.5),
             Monitor("wide", wide, 100, -100),
             Monitor("density", layer, 1500, 900),

@@ -65,10 +65,13 @@ static em_status check_lut(const em_reader *r, const em_node *node, em_facts *re
     return EM_OK;
 }
 
-static em_status check_to_f32(const em_reader *r, const em_node *node) {
+static em_status check_to_f32(const em_reader *r, const em_node *node, em_facts x) {
     const em_table *t = em_table_at(&r->m, node->first_table);
     if (!em_has_type(&t[0], EM_F32, 1) || !em_has_type(&t[1], EM_I32, 1)) {
         return EM_E_TABLE;
+    }
+    if (x.dtype == EM_F32 && *(const em_i32 *)em_data_of(&r->m, node, 1) != 0) {
+        return EM_E_VALUE;
     }
     const float scale = *(const em_f32 *)em_data_of(&r->m, node, 0);
     return scale > 0.0f && scale <= FLT_MAX ? EM_OK : EM_E_VALUE;
@@ -234,7 +237,7 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         *result = (em_facts){f32 ? EM_F32 : EM_I64, 1, x.bits + em_width(x.length)};
         break;
     case EM_OP_TO_F32:
-        fits = is_int(x.dtype) || x.dtype == EM_I64;
+        fits = f32 || is_int(x.dtype) || x.dtype == EM_I64;
         *result = (em_facts){EM_F32, x.length, 0};
         break;
     case EM_OP_EXP:
@@ -309,7 +312,7 @@ static em_status check_op_tables(const em_reader *r, const em_node *node, em_fac
     case EM_OP_LUT:
         return check_lut(r, node, result);
     case EM_OP_TO_F32:
-        return check_to_f32(r, node);
+        return check_to_f32(r, node, x);
     case EM_OP_BOXES:
         return check_boxes(r, node, x);
     case EM_OP_TREES:

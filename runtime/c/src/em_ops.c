@@ -103,6 +103,12 @@ static void run_lut(const em_i32 *x, uint32_t n, const em_i32 *entries, uint32_t
 }
 
 static void run_to_f32(em_value x, float scale, int32_t zero, em_f32 *out) {
+    if (x.dtype == EM_F32) {
+        for (uint32_t i = 0; i < x.length; i++) {
+            out[i] = ((const em_f32 *)x.data)[i] * scale;
+        }
+        return;
+    }
     for (uint32_t i = 0; i < x.length; i++) {
         const float v = (float)(wide_int_at(x, i) - zero); /* to nearest even */
         out[i] = v * scale;

@@ -158,6 +158,19 @@ static void lut_with_extreme_base(void) {
     EXPECT(i32(&b, 2, 0), 1);
 }
 
+static void to_f32_scales_floats(void) {
+    const float x[] = {3.0f, -0.5f}, scale[] = {0.25f};
+    const int32_t zero[] = {0};
+    start(&b);
+    add_tap(&b, EM_F32, 2);
+    add_table(&b, EM_F32, 1, scale);
+    add_table(&b, EM_I32, 1, zero);
+    add_node(&b, TO_F32, EM_F32, 2, 0, NONE, 0);
+    EXPECT(run(&b, &(em_tap){x, EM_F32, 2}), EM_OK);
+    EXPECT_F32(f32(&b, 0, 0), 0.75f);
+    EXPECT_F32(f32(&b, 0, 1), -0.125f);
+}
+
 static void to_f32_rounds_to_even(void) {
     /* 2^24 + 1 and 2^24 + 3 lie halfway between floats. */
     const int8_t x[] = {0, 1};
@@ -504,6 +517,7 @@ void test_ops(void) {
     largest_of_nan();
     integers();
     lut_with_extreme_base();
+    to_f32_scales_floats();
     to_f32_rounds_to_even();
     floats();
     float_sums();

@@ -161,7 +161,9 @@ static void shorten_self_test(artifact *a) {
     X(LUT_TWO_BASES, EM_E_TABLE, set32(FIELD(TABLES, T_BASE, 8), 2))                               \
     X(LUT_BASE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_BASE, 0), EM_F32))                         \
     X(SUM_OF_TAP, EM_E_NODE, set32(FIELD(NODES, N_SUM, 8), LOGITS))                                \
-    X(TO_F32_OF_FLOAT, EM_E_NODE, set32(FIELD(NODES, N_TO_F32, 8), FEATURES))                      \
+    X(TO_F32_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_TO_F32, 4), 2))                               \
+    X(TO_F32_OF_FLOAT_WITH_ZERO, EM_E_VALUE, set32(FIELD(NODES, N_TO_F32, 8), FEATURES),           \
+      set32(FIELD(NODES, N_TO_F32, 4), 3), set32(CONTENT(T_ZERO, 0), 1))                           \
     X(TO_F32_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_SCALE, 0), EM_I32))                          \
     X(TO_F32_ZERO_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_ZERO, 0), EM_F32))                      \
     X(TO_F32_SCALE_0, EM_E_VALUE, set32(CONTENT(T_SCALE, 0), 0))                                   \
