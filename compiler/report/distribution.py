@@ -47,10 +47,10 @@ def histogram(scores: Floats, wrong: Bools, marks: tuple[float, ...]) -> dict[st
     low, high = np.quantile(inside, [OUTER, 1 - OUTER])
     low, high = min(low, *marks), max(high, *marks)
     low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-    positive = np.concatenate([inside[inside > 0], [m for m in marks if m > 0]])
-    if inside.min() >= 0 and positive.size and high > HEAVY_TAIL * np.median(inside):
+    if inside.min() >= 0 and min(marks) > 0 and high > HEAVY_TAIL * np.median(inside):
         document["axis"] = "log"
-        least = min(np.quantile(positive, OUTER), *(m for m in marks if m > 0), high / 2)
+        positive = np.append(inside[inside > 0], marks)
+        least = min(np.quantile(positive, OUTER), *marks, high / 2)
         edges = np.geomspace(max(least, high / 10**DECADES), high, BINS + 1)
     else:
         edges = np.linspace(low, high, BINS + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 SHORT_LIST = 24  # values that are shown in a line; longer lists are folded
@@ -24,6 +25,7 @@ class Table:
 
     name: str
     columns: tuple[str, ...]
+    numeric: tuple[bool, ...]  # a column of numbers?
     rows: tuple[tuple[str | list[str], ...], ...]
 
 
@@ -73,6 +75,7 @@ def _table(name: str, records: list[dict[str, Any]]) -> Table:
     return Table(
         name,
         tuple(c.replace("_", " ") for c in columns),
+        tuple(all(isinstance(r.get(c), (int, float, NoneType)) for r in records) for c in columns),
         tuple(tuple(_cell(r[c]) if c in r else "" for c in columns) for r in records),
     )
 

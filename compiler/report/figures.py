@@ -15,6 +15,7 @@ from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
@@ -35,7 +36,7 @@ STYLE = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
+    "font.size": 10,
     "text.color": INK,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
@@ -53,7 +54,7 @@ STYLE = {
     "ytick.labelcolor": INK,
     "figure.facecolor": "none",
     "legend.frameon": False,
-    "legend.fontsize": 8,
+    "legend.fontsize": 9,
 }
 
 
@@ -132,7 +133,7 @@ def distribution(monitor: dict[str, Any], number: int) -> str:
         if bins["infinite_right"] or bins["infinite_wrong"]:
             _beyond(axis, bins)
         if edges:
-            _thresholds(axis, monitor, edges[0])
+            _thresholds(axis, monitor)
             if bins["axis"] == "log":
                 axis.set_xscale("log")
                 axis.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
@@ -156,11 +157,10 @@ def _beyond(axis: Any, bins: dict[str, Any]) -> None:
     side.grid(visible=False)
 
 
-def _thresholds(axis: Any, monitor: dict[str, Any], least: float) -> None:
+def _thresholds(axis: Any, monitor: dict[str, Any]) -> None:
     alarm, uncertain = monitor["threshold"], monitor["uncertain_above"]
-    if alarm >= least:
-        axis.axvline(alarm, color=INK, linewidth=1.4, label="alarm above")
-    if uncertain != alarm and uncertain >= least:
+    axis.axvline(alarm, color=INK, linewidth=1.4, label="alarm above")
+    if uncertain != alarm:
         axis.axvline(uncertain, color=INK, linestyle="--", label="uncertain above")
 
 
@@ -175,11 +175,11 @@ def _figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a font cache is no user's concern
     svg: list[str] = []
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(5.2, height), layout="constrained")
+        figure = Figure(figsize=(4.8, height), layout="constrained")
         yield figure, svg
         target = StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(target, format="svg", metadata=nothing, transparent=True)
+        FigureCanvasSVG(figure).print_svg(target, metadata=nothing)  # savefig draws twice
     svg.append(_inline(target.getvalue(), name, title))
 
 

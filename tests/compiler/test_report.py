@@ -300,6 +300,7 @@ def test_details_of_any_shape_are_laid_out() -> None:
         Table(
             "layers",
             ("tap", "agreement", "if"),
+            (False, True, False),
             (("a", "0.5", ""), ("b", "", ["x > 1", "y"])),
         ),
     ]
