@@ -51,12 +51,14 @@ class Forest:
     @classmethod
     def from_sklearn(cls, trees: Sequence[Any], values: Sequence[Array]) -> Forest:
         """A real forest of fitted ``sklearn.tree._tree.Tree`` objects; ``values[t][node]`` is the
-        value that node would have as a leaf of tree t."""
+        value that node would have as a leaf of tree t. Thresholds are as scikit-learn compares
+        them: with the input rounded to float32."""
         rows: list[Row] = []
         roots: list[int] = []
         depths: list[int] = []
         for tree, leaf_values in zip(trees, values, strict=True):
             roots.append(len(rows))
+            thresholds = _before_rounding(tree.threshold).tolist()
             level, depth = [0], 0
             while level:
                 following = len(rows) + len(level)
@@ -65,7 +67,7 @@ class Forest:
                     if tree.children_left[node] < 0:
                         rows.append((0, np.inf, len(rows), float(leaf_values[node])))
                     else:
-                        test = int(tree.feature[node]), float(tree.threshold[node])
+                        test = int(tree.feature[node]), thresholds[node]
                         rows.append((*test, following + len(below), 0.0))
                         below += [tree.children_left[node], tree.children_right[node]]
                 level, depth = below, depth + bool(below)
@@ -157,3 +159,14 @@ class Forest:
                 node = self.left[node] + (right & ~self.is_leaf[node])
             reached[:, t] = node
         return reached
+
+
+def _before_rounding(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The t for which ``x <= t`` says of every real x what ``float32(x) <= threshold`` says."""
+    below = threshold.astype(np.float32)
+    below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    above = np.nextafter(below, np.float32(np.inf))
+    middle = (below.astype(np.float64) + above.astype(np.float64)) / 2
+    # The middle itself is rounded to the even one of the two.
+    even = (below.view(np.uint32) & 1) == 0
+    return np.where(even, middle, np.nextafter(middle, -np.inf))
