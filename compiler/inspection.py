@@ -12,6 +12,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
+from edgemon.compiler.monitors.tree_rules import sentence
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.errors import ArtifactError
 
@@ -143,10 +144,7 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
     for m in content["monitors"]:
         terminal.note(f"{m['name']}: {m['what']}, read from {', '.join(m['taps'])}")
         for rule in m["details"].get("rules", [])[:MOST_RULES]:
-            terminal.note(
-                f"  {rule['tap']}: if {' and '.join(rule['if']) or 'always'} then {rule['then']} "
-                f"({rule['support']} fit rows, precision {rule['precision']:.2f})"
-            )
+            terminal.note(f"  {rule['tap']}: {sentence(rule)}")
         for layer in m["details"].get("layers", []):
             if "boxes_per_class" in layer:
                 terminal.note(f"  {layer['tap']}: boxes per class: {layer['boxes_per_class']}")

@@ -76,8 +76,30 @@ class Prophecy(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
 
     def scores(self, layers: Sequence[Array]) -> npt.NDArray[np.float64]:
         """(n,): net votes for "wrong"; within equal votes by the leaves' mean share of wrong."""
-        shares = [self._wrong_share(t, x) for t, x in zip(self.trees_, layers, strict=True)]
+        shares = [
+            self.wrong_shares(t)[t.apply(self.features(x))]
+            for t, x in zip(self.trees_, layers, strict=True)
+        ]
         return np.asarray(self._net(self.votes(layers)) + np.mean(shares, axis=0) / 2)
+
+    def features(self, layer: Array) -> Array:
+        """What the trees read of a layer's neuron values (n, neurons)."""
+        return (layer > 0).astype(np.float32) if self.settings.on_off else layer
+
+    def node_votes(self, tree: Any) -> npt.NDArray[np.int8]:
+        """(nodes,): what each node would vote as a leaf. As scikit-learn decides it: a share can
+        round to one half where the two weights differ."""
+        vote = np.asarray(tree.classes_, np.int8)[tree.tree_.value[:, 0, :].argmax(axis=1)]
+        if self.settings.only_pure:
+            vote[tree.tree_.impurity > 0] = DROPPED
+        return vote
+
+    @staticmethod
+    def wrong_shares(tree: Any) -> npt.NDArray[np.float64]:
+        """(nodes,): share of wrong rows, as the tree weighs them."""
+        value = tree.tree_.value[:, 0, :]
+        wrong = value[:, np.asarray(tree.classes_, bool)].sum(axis=1)
+        return np.asarray(wrong / value.sum(axis=1), np.float64)
 
     def _grow(self, layer: Array, wrong: Array, held_out: tuple[Array, Array] | None) -> Any:
         chosen = self.settings
@@ -92,31 +114,20 @@ class Prophecy(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
                 random_state=chosen.seed,
             ).fit(x, wrong)
 
-        x = self._features(layer)
+        x = self.features(layer)
         full = tree(0.0)
         if not chosen.prune or held_out is None or full.tree_.node_count == 1:
             return full
         alphas = full.cost_complexity_pruning_path(x, wrong).ccp_alphas[:-1]  # not to the root
         steps = np.linspace(0, len(alphas) - 1, min(len(alphas), PRUNINGS)).astype(int)
         candidates = [full, *(tree(max(0.0, float(alphas[i]))) for i in steps[1:])]
-        x_held, wrong_held = self._features(held_out[0]), held_out[1]
+        x_held, wrong_held = self.features(held_out[0]), held_out[1]
         quality = [balanced_accuracy_score(wrong_held, c.predict(x_held)) for c in candidates]
         best = max(quality)
         return candidates[max(i for i, q in enumerate(quality) if q == best)]  # the smallest tree
 
-    def _features(self, layer: Array) -> Array:
-        return (layer > 0).astype(np.float32) if self.settings.on_off else layer
-
     def _vote(self, tree: Any, layer: Array) -> npt.NDArray[np.int8]:
-        x = self._features(layer)
-        vote = tree.predict(x).astype(np.int8)
-        if self.settings.only_pure:
-            vote[tree.tree_.impurity[tree.apply(x)] > 0] = DROPPED
-        return np.asarray(vote, np.int8)
-
-    def _wrong_share(self, tree: Any, layer: Array) -> Array:
-        columns = tree.predict_proba(self._features(layer))[:, np.asarray(tree.classes_, bool)]
-        return np.asarray(columns.sum(axis=1))
+        return self.node_votes(tree)[tree.apply(self.features(layer))]
 
     @staticmethod
     def _net(votes: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:

@@ -19,6 +19,8 @@ MONITORS: dict[str, type[MonitorEstimator]] = {
     for m in (SoftmaxMonitor, EntropyMonitor, BoxMonitor, ProphecyMonitor, DeepInferMonitor)
 }
 
+YES_NO = {"yes": True, "no": False}
+
 
 def parse(text: str, *, seed: int = 0) -> list[MonitorEstimator]:
     """Estimators of a list like ``"softmax,box:gamma=0.35:tau=0.1,prophecy"``."""
@@ -46,6 +48,11 @@ def _one(text: str, seed: int) -> MonitorEstimator:
             raise CompileError(
                 f"--monitor {name}: unknown setting {setting!r}; it has {', '.join(defaults)}"
             )
+        if isinstance(defaults[key], bool):
+            if value not in YES_NO:
+                raise CompileError(f"--monitor {name}: {key}={value!r} is not yes or no")
+            values[key] = YES_NO[value]
+            continue
         try:
             values[key] = type(defaults[key])(value)
         except ValueError:

@@ -1,25 +1,26 @@
 """Rule tables: one decision tree a layer predicts whether the classifier is wrong.
 
 Gopinath, Converse, Pasareanu, Taly: "Property Inference for Deep Neural Networks", ASE 2019
-(Prophecy). Here in its deployable form: bounded, class-balanced trees on neuron values.
+(Prophecy). Here in its deployable form: bounded, class-balanced trees on neuron values, or on
+which neurons are on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Builder
+from edgemon.compiler.methods.prophecy import RIGHT, WRONG, Prophecy, Settings
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.tree_rules import leaf_counts, rules
 from edgemon.compiler.recording import Recording
-
-Path = dict[int, tuple[float, float]]  # neuron: above, at most
 
 VOTE = 1 << 14  # a layer's vote in a leaf's value; the rest ranks rows with equal votes
 
@@ -27,8 +28,15 @@ VOTE = 1 << 14  # a layer's vote in a leaf's value; the rest ranks rows with equ
 class ProphecyMonitor(MonitorEstimator):
     """Each layer's tree votes "wrong" or "right"; the majority decides, a tie is uncertain.
 
-    A leaf is worth +-VOTE plus a small term that grows with its share of wrong rows, so that one
-    whole number carries the vote exactly and still ranks rows. Shown in net votes.
+    The trees grow on a part of the fit rows; the share ``validation`` of them is kept to prune the
+    trees (``prune``: the cost-complexity whose tree has the best balanced accuracy there) and to
+    say what each rule is worth on rows that it was not made from. ``on_off`` splits on whether a
+    neuron is above 0 instead of on its value. ``only_pure`` drops the vote of a leaf that holds
+    right and wrong rows. Of a feature map the trees read each channel's mean.
+
+    A leaf is worth +-VOTE (0 if its vote is dropped) plus a small term that grows with its share of
+    wrong rows, so that one whole number carries the vote exactly and still ranks rows. Shown in net
+    votes.
     """
 
     kind: ClassVar[str] = "prophecy"
@@ -38,6 +46,7 @@ class ProphecyMonitor(MonitorEstimator):
         "max_depth": (1, 64),
         "max_leaves": (2, 16384),
         "min_rows": (1, 1_000_000),
+        "validation": (0.05, 0.5),
     }
     what: ClassVar[str] = "majority of one decision tree a layer"
     source: ClassVar[str] = (
@@ -50,17 +59,26 @@ class ProphecyMonitor(MonitorEstimator):
         max_depth: int = 6,
         max_leaves: int = 32,
         min_rows: int = 10,
+        prune: bool = True,
+        on_off: bool = False,
+        only_pure: bool = False,
+        validation: float = 0.2,
         seed: int = 42,
     ) -> None:
         self.taps = taps
         self.max_depth = max_depth
         self.max_leaves = max_leaves
         self.min_rows = min_rows
+        self.prune = prune
+        self.on_off = on_off
+        self.only_pure = only_pure
+        self.validation = validation
         self.seed = seed
 
     def fit(self, recording: Recording) -> Self:
         """Needs right and wrong rows among the fit rows."""
         self.check_taps()
+        self.check_settings()
         wrong = ~recording.correct
         if not wrong.any() or wrong.all():
             raise CompileError(
@@ -68,39 +86,60 @@ class ProphecyMonitor(MonitorEstimator):
                 f"{'wrongly' if wrong.all() else 'correctly'}; a rule needs both, so fit on rows "
                 "that the model was not trained on (--fit)"
             )
-        self.trees_ = [
-            DecisionTreeClassifier(
-                max_depth=self.max_depth,
-                max_leaf_nodes=self.max_leaves,
-                min_samples_leaf=self.min_rows,
-                class_weight="balanced",
-                random_state=self.seed,
-            ).fit(recording.values(name), wrong)
-            for name in self.taps
-        ]
         self.wrong_rows_ = int(wrong.sum())
-        self.support_ = [
-            self._support(tree, recording.values(name), wrong)
-            for tree, name in zip(self.trees_, self.taps, strict=True)
-        ]
+        self.symbols_ = ["channel" if recording.tap(n).channels else "x" for n in self.taps]
+        train, held_out = self._parts(wrong)
+        layers = [recording.features(name).astype(np.float32) for name in self.taps]
+        seen, unseen = ([x[part] for x in layers] for part in (train, held_out))
+        self.method_ = Prophecy(self._settings()).fit(
+            seen, wrong[train], (unseen, wrong[held_out]) if held_out.size else None
+        )
+        self.fit_counts_ = self._counts(seen, wrong[train])
+        self.validation_counts_ = self._counts(unseen, wrong[held_out])
         return self
 
-    @staticmethod
-    def _support(tree: Any, x: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(nodes, 2): right and wrong fit rows in each leaf, unweighted."""
-        leaves = tree.apply(x)
-        counts = np.zeros((tree.tree_.node_count, 2), np.int64)
-        np.add.at(counts, (leaves, wrong.astype(int)), 1)
-        return counts
+    def _parts(self, wrong: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Rows to grow on and rows for validation, with the same share of wrong ones; no
+        validation where there are too few of either kind to divide."""
+        rows = np.arange(wrong.size)
+        fewer = min(int(wrong.sum()), int((~wrong).sum()))
+        if fewer * self.validation < 1:
+            return rows, rows[:0]
+        train, held_out = train_test_split(
+            rows, test_size=self.validation, stratify=wrong, random_state=self.seed
+        )
+        return np.sort(train), np.sort(held_out)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_rows=self.min_rows,
+            balanced=True,
+            prune=self.prune,
+            on_off=self.on_off,
+            only_pure=self.only_pure,
+            seed=self.seed,
+        )
+
+    def _counts(self, layers: list[Any], wrong: npt.NDArray[np.bool_]) -> list[npt.NDArray[Any]]:
+        return [
+            leaf_counts(tree, self.method_.features(x), wrong)
+            for tree, x in zip(self.method_.trees_, layers, strict=True)
+        ]
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
         total: int | None = None
-        for name, tree in zip(self.taps, self.trees_, strict=True):
-            share = self._wrong_share(tree)
-            fine = np.rint((share - 0.5) * 2 * (VOTE // 2 - 1) / len(self.trees_))
-            value = np.where(share > 0.5, VOTE, -VOTE) + np.trunc(fine)
-            forest = Forest.from_sklearn([tree.tree_], [value])
-            node = builder.node("trees", builder.tap(name), tables=forest.pack("float64"))
+        trees = self.method_.trees_
+        for name, tree in zip(self.taps, trees, strict=True):
+            votes, share = self.method_.node_votes(tree), self.method_.wrong_shares(tree)
+            fine = np.trunc((share - 0.5) * 2 * (VOTE // 2 - 1) / len(trees))
+            worth = np.select([votes == WRONG, votes == RIGHT], [VOTE, -VOTE], 0)
+            forest = Forest.from_sklearn([tree.tree_], [worth + fine])
+            if self.on_off:
+                on = np.where(forest.is_leaf, forest.threshold, 0.0)
+                forest = replace(forest, threshold=on)
+            node = builder.node("trees", builder.features(name), tables=forest.pack("float64"))
             total = node if total is None else builder.node("add", total, node)
         if total is None:
             raise CompileError("prophecy: fit first")
@@ -111,58 +150,35 @@ class ProphecyMonitor(MonitorEstimator):
             display_scale=1.0 / VOTE,
         )
 
-    @staticmethod
-    def _wrong_share(tree: Any) -> npt.NDArray[np.float64]:
-        """Class-balanced share of wrong rows, a node."""
-        value = tree.tree_.value[:, 0, :]
-        return np.asarray(value[:, 1] / value.sum(axis=1), np.float64)
-
     def reason(self) -> str:
         return "the layers' rules predict a wrong answer: {score} net votes of " + str(
             len(self.taps)
         )
 
     def details(self) -> dict[str, Any]:
+        trees = self.method_.trees_
         return {
             "wrong_fit_rows": self.wrong_rows_,
+            "validation_rows": int(self.validation_counts_[0].sum()),
             "layers": [
-                {"tap": name, "depth": int(tree.get_depth()), "leaves": int(tree.get_n_leaves())}
-                for name, tree in zip(self.taps, self.trees_, strict=True)
+                {
+                    "tap": name,
+                    "depth": int(tree.get_depth()),
+                    "leaves": int(tree.get_n_leaves()),
+                    "pruned_by": float(tree.ccp_alpha),
+                }
+                for name, tree in zip(self.taps, trees, strict=True)
             ],
-            "rules": list(self._rules()),
-        }
-
-    def _rules(self) -> Iterator[dict[str, Any]]:
-        """Every root-to-leaf path that votes "wrong", widest support first."""
-        for name, tree, counts in zip(self.taps, self.trees_, self.support_, strict=True):
-            t, share = tree.tree_, self._wrong_share(tree)
-            found = []
-            stack: list[tuple[int, Path]] = [(0, {})]
-            while stack:
-                node, path = stack.pop()
-                if t.children_left[node] >= 0:
-                    feature, threshold = int(t.feature[node]), float(t.threshold[node])
-                    low, high = path.get(feature, (-np.inf, np.inf))
-                    stack.append((t.children_left[node], {**path, feature: (low, threshold)}))
-                    stack.append((t.children_right[node], {**path, feature: (threshold, high)}))
-                elif share[node] > 0.5:
-                    right, wrong = counts[node].tolist()
-                    found.append(
-                        {
-                            "tap": name,
-                            "if": [_interval(f, *bounds) for f, bounds in sorted(path.items())],
-                            "then": "wrong",
-                            "support": right + wrong,
-                            "precision": wrong / (right + wrong),
-                        }
-                    )
-            yield from sorted(found, key=lambda rule: -int(str(rule["support"])))
-
-
-def _interval(neuron: int, above: float, at_most: float) -> str:
-    """A condition on one neuron, as short as it can be said."""
-    if np.isinf(above):
-        return f"x[{neuron}] <= {at_most:.6g}"
-    if np.isinf(at_most):
-        return f"x[{neuron}] > {above:.6g}"
-    return f"{above:.6g} < x[{neuron}] <= {at_most:.6g}"
+            "rules": [
+                {"tap": name, **rule}
+                for name, tree, symbol, fit, validation in zip(
+                    self.taps, trees, self.symbols_, self.fit_counts_, self.validation_counts_,
+                    strict=True,
+                )
+                for rule in rules(
+                    tree,
+                    np.zeros_like(tree.tree_.threshold) if self.on_off else tree.tree_.threshold,
+                    self.method_.node_votes(tree), fit, validation, symbol,
+                )
+            ],
+        }  # fmt: skip

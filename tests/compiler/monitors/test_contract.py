@@ -125,6 +125,8 @@ def test_shared_nodes_are_shared(splits: Splits) -> None:
         ("sofmax", "unknown monitor 'sofmax'; there are softmax"),
         ("box:gama=1", "unknown setting 'gama=1'; it has gamma, tau"),
         ("box:gamma=wide", "gamma='wide' is not a number"),
+        ("box:projection=umap", "projection='umap' is unknown; use none, simple, pca, isomap"),
+        ("prophecy:on_off=0", "on_off='0' is not yes or no"),
     ],
 )
 def test_bad_monitor_lists_are_refused(text: str, message: str) -> None:
@@ -136,4 +138,7 @@ def test_settings_are_parsed_with_their_types() -> None:
     box, entropy = parse("box:gamma=0.35:max_clusters=3, softmax:score=entropy")
     assert box.get_params()["gamma"] == 0.35
     assert box.get_params()["max_clusters"] == 3
+    (prophecy,) = parse("prophecy:on_off=yes:prune=no")
+    assert prophecy.get_params()["on_off"] is True
+    assert prophecy.get_params()["prune"] is False
     assert entropy.get_params()["score"] == "entropy"

@@ -1,8 +1,9 @@
-"""Rule tables against scikit-learn, and the vote."""
+"""The lowered monitor against the method in ``compiler.methods.prophecy``, and its rules."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ from edgemon.compiler import reference
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
+from edgemon.compiler.monitors.tree_rules import sentence
 from edgemon.compiler.passes.quantise import quantise
+from edgemon.compiler.recording import Recording
+from edgemon.runtime.evaluation import Evaluation
 from tests.compiler.recordings import make_recording
 
 
@@ -21,40 +25,115 @@ from tests.compiler.recordings import make_recording
 @pytest.mark.parametrize(
     "taps", [("features",), ("features", "logits"), ("features", "logits", "output")]
 )
-def test_verdicts_are_scikit_learns_majority(
-    tmp_path: Path, dtype: str, taps: tuple[str, ...]
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"prune": False},
+        {"on_off": True},
+        {"only_pure": True},
+        {"on_off": True, "only_pure": True},
+    ],
+    ids=str,
+)
+def test_verdicts_are_the_methods(
+    tmp_path: Path, dtype: str, taps: tuple[str, ...], settings: dict[str, bool]
 ) -> None:
     fit = make_recording(tmp_path / "fit", dtype, 1500, 0)
     test = make_recording(tmp_path / "test", dtype, 1500, 1)
-    monitor = ProphecyMonitor(taps).fit(fit)
-    b = Builder(fit.taps, real=True)
+    monitor = ProphecyMonitor(taps, **settings).fit(fit)
+    found = evaluated(monitor, test)
+    layers = [test.values(name) for name in taps]
+    expected = monitor.method_.verdicts(layers)
+    np.testing.assert_array_equal(found.verdict, expected)
+    if not settings:
+        assert (len(taps) % 2 == 0) == (1 in expected)
+        votes = np.sum(
+            [t.predict(x) for t, x in zip(monitor.method_.trees_, layers, strict=True)], axis=0
+        )
+        majority = np.sign(2 * votes - len(taps)) + 1
+        np.testing.assert_array_equal(found.verdict, majority)
+    if settings.get("only_pure"):
+        assert 1 in expected
+
+
+def evaluated(monitor: ProphecyMonitor, rows: Recording) -> Evaluation:
+    """The device program's results for all rows."""
+    b = Builder(rows.taps, real=True)
     predicted = b.node("argmax", b.tap("output"))
     s = monitor.lower(b, predicted)
     assert s.alarm_above is not None
     assert s.uncertain_above is not None
     program = quantise(b.program(predicted, [Monitor("p", s.id, s.alarm_above, s.uncertain_above)]))
-    found = reference.evaluate(program, [test.codes(t.name) for t in program.taps])
-    votes = np.array(
-        [tree.predict(test.values(name)) for tree, name in zip(monitor.trees_, taps, strict=True)]
-    )
-    wrong = votes.sum(axis=0)
-    expected = np.where(2 * wrong > len(taps), 2, np.where(2 * wrong == len(taps), 1, 0))
-    np.testing.assert_array_equal(found.verdict, expected)
-    assert (len(taps) % 2 == 0) == (1 in expected)
+    return reference.evaluate(program, [rows.codes(t.name) for t in program.taps])
 
 
-def test_trees_are_bounded_and_rules_are_readable(tmp_path: Path) -> None:
+def test_a_feature_map_is_read_by_its_channels(tmp_path: Path) -> None:
+    fit = with_map(make_recording(tmp_path / "fit", "int8", 1500, 0))
+    test = with_map(make_recording(tmp_path / "test", "int8", 700, 1))
+    monitor = ProphecyMonitor(("features",)).fit(fit)
+    expected = monitor.method_.verdicts([test.features("features")])
+    np.testing.assert_array_equal(evaluated(monitor, test).verdict, expected)
+    conditions = [c for rule in monitor.details()["rules"] for c in rule["if"]]
+    assert conditions
+    assert all(re.search(r"channel\[[0-3]\]", c) for c in conditions)
+
+
+def with_map(recording: Recording) -> Recording:
+    """The features as a feature map of four channels."""
+    taps = [replace(t, channels=4) if t.name == "features" else t for t in recording.taps]
+    return replace(recording, taps=tuple(taps))
+
+
+def test_pruning_makes_trees_smaller(tmp_path: Path) -> None:
+    fit = make_recording(tmp_path, "float32", 3000, 0)
+    sizes = [
+        ProphecyMonitor(("features",), prune=prune, max_depth=12, max_leaves=256)
+        .fit(fit)
+        .details()["layers"][0]
+        for prune in (True, False)
+    ]
+    assert sizes[0]["leaves"] < sizes[1]["leaves"]
+    assert sizes[0]["pruned_by"] > 0 == sizes[1]["pruned_by"]
+
+
+@pytest.mark.parametrize("on_off", [False, True])
+def test_trees_are_bounded_and_rules_are_readable(tmp_path: Path, on_off: bool) -> None:
+    """Each rule, read as it is printed, covers as many rows as it states, as precisely."""
     fit = make_recording(tmp_path, "float32", 1500, 0)
-    details = ProphecyMonitor(("features",), max_depth=3, max_leaves=5).fit(fit).details()
+    monitor = ProphecyMonitor(("features",), max_depth=3, max_leaves=5, on_off=on_off).fit(fit)
+    details = monitor.details()
     assert details["layers"][0]["depth"] <= 3
     assert details["layers"][0]["leaves"] <= 5
+    assert details["validation_rows"] == 300
     x, wrong = fit.values("features"), ~fit.correct
+    total = np.zeros(len(x), int)
     for rule in details["rules"]:
         covered = np.ones(len(x), bool)
         for condition in rule["if"]:
             covered &= holds(condition, x)
-        assert covered.sum() == pytest.approx(rule["support"], abs=2)
-        assert wrong[covered].mean() == pytest.approx(rule["precision"], abs=0.02)
+        total += covered
+        true = wrong if rule["then"] == "wrong" else ~wrong
+        parts = [(rule["support"], rule["precision"])]
+        parts.append((rule["validation_support"], rule["validation_precision"]))
+        assert covered.sum() == pytest.approx(sum(n for n, _ in parts), abs=2)
+        expected = sum(n * (p or 0) for n, p in parts)
+        assert true[covered].sum() == pytest.approx(expected, abs=2)
+    assert (total == 1).mean() > 0.99  # six digits are printed
+    assert {rule["then"] for rule in details["rules"]} == {"wrong", "right"}
+    if on_off:
+        assert all(re.fullmatch(r"x\[\d+\] (<=|>) 0", c) for r in details["rules"] for c in r["if"])
+
+
+def test_too_few_errors_to_divide_leave_no_validation(tmp_path: Path) -> None:
+    recording = make_recording(tmp_path, "int8", 200, 0)
+    assert recording.labels is not None
+    recording.labels[:] = recording.predicted
+    recording.labels[:2] = (recording.labels[:2] + 1) % 4
+    monitor = ProphecyMonitor(("features",), min_rows=1).fit(recording)
+    assert monitor.details()["validation_rows"] == 0
+    assert {r["validation_precision"] for r in monitor.details()["rules"]} == {None}
+    assert sentence(monitor.details()["rules"][0]).endswith("; validation: 0 rows)")
 
 
 def holds(condition: str, x: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
