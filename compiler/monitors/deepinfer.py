@@ -7,13 +7,14 @@ important is frozen from the fit rows. Its signal for the model's own errors is 
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest, Row
+from edgemon.compiler.forest import MAX_NODES, Forest, Row
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Dense, precondition
 from edgemon.compiler.models.base import Model
@@ -23,13 +24,14 @@ from edgemon.compiler.recording import Recording
 
 Reals = npt.NDArray[np.float64]
 
-VERDICT = 1 << 14  # a verdict's step in the score; the rest ranks rows with equal verdicts
-LARGEST_TABLE = 65536
+VERDICT = 1 << 17  # a verdict's step in the score; the rest ranks rows with equal verdicts
+MOST_FEATURES = MAX_NODES // 3
 
 
 class DeepInferMonitor(MonitorEstimator):
     """Reads the input of the first dense layer. Every feature is one comparison; the numbers of
-    violated important and unimportant features decide through a table.
+    violated important and unimportant features decide. Rows with equal verdicts are ranked by how
+    many whole features they are away from the conditions for "wrong".
 
     ``layers`` are the dense layers from there to the output; ``analyse`` finds them.
     """
@@ -83,35 +85,39 @@ class DeepInferMonitor(MonitorEstimator):
         return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
-        important = self.rule_.important_
-        most, others = int(important.sum()), int((~important).sum())
-        if (most + 1) * (others + 1) > LARGEST_TABLE:
+        """Both counts decide, yet one-dimensional tables are enough: "wrong" (others > threshold
+        and important < threshold) and "uncertain" (equal counts) exclude each other, so the two
+        verdicts are computed apart and one is subtracted from the other."""
+        important, threshold = self.rule_.important_, self.rule_.threshold_
+        if important.size > MOST_FEATURES:
             raise CompileError(
-                f"deepinfer: {important.size} features are too many for its decision table"
+                f"deepinfer: the first dense layer has {important.size} inputs, but at most "
+                f"{MOST_FEATURES} comparisons fit into one table; choose another monitor"
             )
-        # One sum holds both counts: violated important features + (most + 1) * the others.
-        unit = np.where(important, 1.0, most + 1.0)
-        forest = _stumps(self.precondition_.values, self.comparator, unit)
-        count = builder.node("trees", builder.tap(self.taps[0]), tables=forest.pack("float64"))
-        m, less = np.meshgrid(np.arange(most + 1), np.arange(others + 1))
-        entries = self._table(m.ravel(), less.ravel(), important.size)
-        score = builder.node("lut", count, tables=[entries, np.zeros(1, np.int32)])
+        tap = builder.tap(self.taps[0])
+        m, others = (self._count(builder, tap, part) for part in (important, ~important))
+        counts = np.arange(important.size + 1)
+        # Whole features by which each condition holds, at least 0 where it does; negative, so
+        # that the larger is the one that holds less.
+        exceeds = _lookup(builder, others, math.floor(threshold) + 1 - counts)
+        below = _lookup(builder, m, counts - math.ceil(threshold) + 1)
+        missing = builder.node("max", builder.node("concat", exceeds, below))
+        wrong = _lookup(builder, missing, _graded(important.size), base=-important.size - 1)
+        # A count of 0 becomes -1, which no count of others equals.
+        some = _lookup(builder, m, np.where(counts == 0, -1, counts))
+        unequal = builder.node("sub", others, some)
+        uncertain = _lookup(builder, unequal, np.array([0, -VERDICT, 0]), base=-1)
         return Score(
-            score,
+            builder.node("sub", wrong, uncertain),
             alarm_above=3 * VERDICT // 2,
             uncertain_above=VERDICT // 2,
             display_scale=1 / VERDICT,
         )
 
-    def _table(
-        self, m: npt.NDArray[Any], less: npt.NDArray[Any], features: int
-    ) -> npt.NDArray[np.int32]:
-        """The score of each pair of counts: the verdict, and within it how clear it is."""
-        threshold = self.rule_.threshold_
-        verdict = np.where((less > threshold) & (m < threshold), 2, 0)
-        verdict = np.where((less == m) & (m != 0), 1, verdict)
-        clear = np.minimum(less - threshold, threshold - m) / features
-        return (verdict * VERDICT + np.trunc(clear * (VERDICT // 2 - 1))).astype(np.int32)
+    def _count(self, builder: Builder, tap: int, part: npt.NDArray[np.bool_]) -> int:
+        """Value id of the number of features of a part that are violated."""
+        forest = _stumps(self.precondition_.values, self.comparator, np.flatnonzero(part))
+        return builder.node("trees", tap, tables=forest.pack("float64"))
 
     def reason(self) -> str:
         return "violates preconditions that the weights imply: score {score} of 2"
@@ -136,22 +142,36 @@ def _head(layers: tuple[DenseLayer, ...]) -> tuple[DenseLayer, ...]:
     return layers[max(start, 0) :]
 
 
-def _stumps(bounds: Reals, comparator: str, unit: Reals) -> Forest:
-    """One comparison a feature, worth ``unit`` where the feature is violated."""
+def _graded(features: int) -> npt.NDArray[np.int64]:
+    """The score for "wrong" by the whole features that are missing to it, -features - 1 and up:
+    2 or 0 verdicts, and within them how clear it is."""
+    missing = np.arange(-features - 1, features + 2)
+    clear = np.trunc(-missing / (features + 1) * (VERDICT // 2 - 1))
+    return (np.where(missing <= 0, 2 * VERDICT, 0) + clear).astype(np.int64)
+
+
+def _lookup(builder: Builder, x: int, entries: npt.NDArray[Any], base: int = 0) -> int:
+    return builder.node("lut", x, tables=[entries.astype(np.int32), np.array([base], np.int32)])
+
+
+def _stumps(bounds: Reals, comparator: str, features: npt.NDArray[Any]) -> Forest:
+    """One comparison a feature, worth 1 where the feature is violated; of no feature a 0."""
     rows: list[Row] = []
     roots, depths = [], []
-    for f, bound in enumerate(bounds.tolist()):
-        at, worth = len(rows), float(unit[f])
+    for f in features.tolist():
+        at, bound = len(rows), float(bounds[f])
         roots.append(at)
         depths.append(int(np.isfinite(bound)))
         if not np.isfinite(bound):  # no input decides it
             satisfied = bool(COMPARATORS[comparator](0.0, bound))
-            rows.append((0, np.inf, at, 0.0 if satisfied else worth))
+            rows.append((0, np.inf, at, 0.0 if satisfied else 1.0))
             continue
         # x >= w is violated at most just below w, x > w at most at w; the others beyond.
         edge = np.nextafter(bound, -np.inf) if comparator in (">=", "<") else bound
-        below = worth if comparator in (">=", ">") else 0.0
+        below = 1.0 if comparator in (">=", ">") else 0.0
         rows.append((f, float(edge), at + 1, 0.0))
         rows.append((0, np.inf, at + 1, below))
-        rows.append((0, np.inf, at + 2, worth - below))
+        rows.append((0, np.inf, at + 2, 1.0 - below))
+    if not rows:
+        return Forest.from_rows([(0, np.inf, 0, 0.0)], [0], [0])
     return Forest.from_rows(rows, roots, depths)
