@@ -27,6 +27,7 @@ class Table:
     columns: tuple[str, ...]
     numeric: tuple[bool, ...]  # a column of numbers?
     rows: tuple[tuple[str | list[str], ...], ...]
+    always: tuple[str, ...] = ()  # columns that are the same in every row, in words
 
 
 def facts(details: dict[str, Any], prefix: str = "") -> Iterator[Fact | Table]:
@@ -71,12 +72,16 @@ def _is_records(value: Any) -> bool:
 
 
 def _table(name: str, records: list[dict[str, Any]]) -> Table:
-    columns = tuple(dict.fromkeys(key for record in records for key in record))
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    cells = {k: [_cell(r[k]) if k in r else "" for r in records] for k in keys}
+    same = [k for k in keys if len(records) > 1 and all(c == cells[k][0] for c in cells[k])]
+    columns = [k for k in keys if k not in same] or keys[:1]
     return Table(
         name,
         tuple(c.replace("_", " ") for c in columns),
         tuple(all(isinstance(r.get(c), (int, float, NoneType)) for r in records) for c in columns),
-        tuple(tuple(_cell(r[c]) if c in r else "" for c in columns) for r in records),
+        tuple(zip(*(cells[c] for c in columns), strict=True)),
+        tuple(f"{k.replace('_', ' ')} {plain(records[0][k])}" for k in same if k not in columns),
     )
 
 

@@ -283,7 +283,10 @@ def test_details_of_any_shape_are_laid_out() -> None:
     found = list(
         facts(
             {
-                "layers": [{"tap": "a", "agreement": 0.5}, {"tap": "b", "if": ["x > 1", "y"]}],
+                "layers": [
+                    {"tap": "a", "agreement": 0.5, "then": "wrong"},
+                    {"tap": "b", "if": ["x > 1", "y"], "then": "wrong"},
+                ],
                 "exact": {"rows": 1200, "by": {"lda": None}},
                 "kept": list(range(100)),
                 "nothing": [],
@@ -302,6 +305,7 @@ def test_details_of_any_shape_are_laid_out() -> None:
             ("tap", "agreement", "if"),
             (False, True, False),
             (("a", "0.5", ""), ("b", "", ["x > 1", "y"])),
+            ("then wrong",),
         ),
     ]
 
