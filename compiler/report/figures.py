@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from io import StringIO
+from math import ceil
 from typing import Any
 
 import matplotlib as mpl
@@ -31,6 +32,7 @@ VARIABLES = {
 }
 DASHES = ("-", "--", "-.")  # beyond six monitors the colours come again with another dash
 TOGETHER = "all together"
+LEGEND_COLUMNS = 3
 
 STYLE = {
     "svg.fonttype": "none",
@@ -61,7 +63,8 @@ STYLE = {
 def risk_coverage(document: dict[str, Any]) -> str:
     """Share of wrong answers among the trusted, against how many are trusted; a line a monitor,
     with a dot at its threshold."""
-    with _figure("risk", "Risk against coverage", 3.4) as (figure, svg):
+    height = 2.9 + 0.2 * ceil((len(document["monitors"]) + 2) / LEGEND_COLUMNS)
+    with _figure("risk", "Risk against coverage", height) as (figure, svg):
         axis: Any = figure.subplots()
         for i, monitor in enumerate(document["monitors"]):
             curve, trusted = monitor["risk_coverage"], monitor["trusted"]
@@ -83,7 +86,7 @@ def risk_coverage(document: dict[str, Any]) -> str:
         axis.set_ylim(bottom=0)
         axis.xaxis.set_major_formatter(PercentFormatter(1, 0))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g}%"))
-        figure.legend(loc="outside lower center", ncols=3)
+        figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS)
     return svg[0]
 
 
@@ -141,7 +144,7 @@ def distribution(monitor: dict[str, Any], number: int) -> str:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g}%"))
         axis.set_ylim(bottom=0)
         axis.set(xlabel="score", ylabel="share of each")
-        figure.legend(loc="outside lower center", ncols=3)
+        figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS)
     return svg[0]
 
 

@@ -25,6 +25,7 @@ def render(document: dict[str, Any]) -> str:
         "percent": percent, "share_interval": share_interval, "interval": interval,
         "number": number, "plain": plain,
         "rate": rate,
+        "listed": listed,
     }  # fmt: skip
     files = resources.files(__package__)
     template = environment.from_string(files.joinpath(TEMPLATE).read_text(encoding="utf-8"))
@@ -88,6 +89,11 @@ def percent(value: float | None) -> str:
 def rate(value: float) -> str:
     """A rate that somebody chose, as they wrote it."""
     return f"{100 * value:g}%"
+
+
+def listed(names: list[str]) -> str:
+    """Names as a sentence has them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def share_interval(found: tuple[float, float] | None) -> str:
