@@ -1,7 +1,9 @@
-# make demo      compile monitors for the shipped digits model and bench them (under three minutes)
-# make test      the whole test suite, linters and type checks included
-# make format    format Python and C
-# make clean     remove everything that make made
+# make demo        compile monitors for the shipped digits model and bench them (under three minutes)
+# make test        the whole test suite, linters and type checks included
+# make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
+#                  their environment 2.5 GB
+# make format      format Python and C
+# make clean       remove everything that make made
 #
 # Every target does its own set-up, in virtual environments below .venv/.
 
@@ -10,6 +12,7 @@ SHELL := /bin/bash -o pipefail
 ENVS := .venv
 DEMO := $(ENVS)/demo
 DEV := $(ENVS)/dev
+KERAS := $(ENVS)/keras
 # The two environments of a device: each with NumPy, one interpreter, and nothing else.
 LITERT := $(ENVS)/device-litert
 TFLITE_RUNTIME := $(ENVS)/device-tflite-runtime
@@ -19,7 +22,7 @@ PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
 JOBS ?= 2
 
-.PHONY: demo test lint types unit devices system format clean
+.PHONY: demo test test-keras lint types unit devices system format clean
 
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
@@ -41,6 +44,10 @@ types: $(DEV)/installed
 unit: $(DEV)/installed devices
 	EDGEMON_DEVICE_PYTHONS=$(abspath $(LITERT)/bin/python):$(abspath $(TFLITE_RUNTIME)/bin/python) \
 	  $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs
+
+test-keras: $(KERAS)/installed
+	$(KERAS)/bin/python -m pytest -rs \
+	  tests/compiler/models/test_keras.py tests/compiler/models/test_opening.py
 
 devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
 
@@ -70,6 +77,10 @@ $(DEMO)/installed: $(DEMO)/bin/python $(SOURCES)
 
 $(DEV)/installed: $(DEV)/bin/python $(SOURCES)
 	$< -m pip install --quiet '.[dev]'
+	@touch $@
+
+$(KERAS)/installed: $(KERAS)/bin/python $(SOURCES)
+	$< -m pip install --quiet '.[dev,keras]'
 	@touch $@
 
 $(ENVS)/wheel: $(DEV)/installed
