@@ -29,8 +29,8 @@ PROJECTIONS = ("none", "simple", "pca", "isomap")
 LAYERS_RULES = ("any", "majority")
 
 VOTE = 1 << 14  # a layer's vote under "majority"; the rest ranks rows with equal votes
-STEPS = 63  # violations that a vote tells apart, between the two ends below
-FARTHEST = 2.0  # ranges outside, or inside, beyond which a vote does not grow
+# Ranges outside, or inside, that a vote tells apart.
+STEPS = np.geomspace(1e-3, 10.0, 31)
 
 
 class BoxMonitor(MonitorEstimator):
@@ -111,7 +111,7 @@ class BoxMonitor(MonitorEstimator):
         growth = Growth(self.gamma, self.floor, self.tau, self.max_clusters, self.seed)
         classes = recording.predicted[right]
         self.layers_ = [
-            LayerBoxes(self._projection(), growth).fit(
+            LayerBoxes(self._projection(), growth, means=recording.tap(name).channels > 0).fit(
                 recording.features(name, right), classes, recording.n_classes
             )
             for name in self.taps
@@ -164,8 +164,7 @@ class BoxMonitor(MonitorEstimator):
 def _votes(layers: int) -> Forest:
     """One tree a layer on the layer's score: +-VOTE outside or inside, and a term that grows with
     the score but never outweighs a vote."""
-    half = np.linspace(0, FARTHEST, STEPS // 2 + 1)
-    thresholds = np.concatenate([-half[:0:-1], half])
+    thresholds = np.concatenate([-STEPS[::-1], [0.0], STEPS])
     ranks = np.arange(thresholds.size + 1) - thresholds.size / 2
     fine = np.trunc(ranks / np.abs(ranks).max() * (VOTE // 2 - 1) / layers)
     values = np.where(ranks > 0, VOTE, -VOTE) + fine

@@ -15,6 +15,10 @@ from edgemon.compiler.monitors.projections import Projection
 Array = npt.NDArray[np.float64]
 
 FLAT = 0.01  # least range of a dimension, as a share of the median range
+# By how much of a range a computed value may be off: a fit row that defines a side, or the only
+# one of a flat box, must not fall outside for that. Weighted sums by the device's codes of weights,
+# means by the last digit of a double.
+ROUNDED_SUM, ROUNDED_MEAN = 1e-3, 1e-12
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,13 @@ class Growth:
 
 class LayerBoxes:
     """B boxes in the d dimensions of a projection. ``unit_`` (classes, d) is what a violation is
-    measured in: the range of the correct rows, of all classes or by class as the projection."""
+    measured in: the range of the correct rows, of all classes or by class as the projection.
+    ``means``: the features are the means of channels."""
 
-    def __init__(self, projection: Projection, growth: Growth) -> None:
+    def __init__(self, projection: Projection, growth: Growth, *, means: bool = False) -> None:
         self.projection = projection
         self.growth = growth
+        self.rounded = ROUNDED_SUM if projection.by_class else ROUNDED_MEAN if means else 0.0
 
     def fit(self, x: Array, classes: npt.NDArray[Any], n_classes: int) -> Self:
         """Learn from the features (n, width) of correct rows and their classes (n,)."""
@@ -43,14 +49,19 @@ class LayerBoxes:
         found = [self._boxes(z) if len(z) else [] for z in own]
         self.first_ = np.concatenate([[0], np.cumsum([len(b) for b in found])])
         lower, upper = (np.array([b[side] for boxes in found for b in boxes]) for side in (0, 1))
-        margin = np.maximum(self.growth.gamma * (upper - lower) / 2, self.growth.floor)
-        self.lower_, self.upper_ = lower - margin, upper + margin
         if self.projection.by_class:
             ranges = [np.ptp(z, axis=0) if len(z) else np.zeros(lower.shape[1]) for z in own]
         else:
             ranges = [np.ptp(np.concatenate(own), axis=0)] * n_classes
         self.unit_ = np.array([_unit(r) for r in ranges])
+        margin = np.maximum(self.growth.gamma * (upper - lower) / 2, self.growth.floor)
+        margin = np.maximum(margin, self.rounded * self.unit_[self._owners()])
+        self.lower_, self.upper_ = lower - margin, upper + margin
         return self
+
+    def _owners(self) -> npt.NDArray[np.int64]:
+        """The class of each box, (B,)."""
+        return np.repeat(np.arange(self.first_.size - 1), np.diff(self.first_))
 
     def _boxes(self, z: Array) -> list[tuple[Array, Array]]:
         distinct = len(np.unique(z, axis=0))
@@ -72,8 +83,7 @@ class LayerBoxes:
         x = self.projection.lower(builder, features, predicted, scale)
         lower, upper, weight = self.lower_, self.upper_, scale[0]
         if self.projection.by_class:  # then x is in units already
-            owner = np.repeat(np.arange(len(scale)), np.diff(self.first_))
-            lower, upper = lower * scale[owner], upper * scale[owner]
+            lower, upper = (side * scale[self._owners()] for side in (lower, upper))
             weight = np.ones_like(weight)
         tables = [lower.ravel(), upper.ravel(), weight, self.first_]
         return builder.node("boxes", x, predicted, tables=tables)

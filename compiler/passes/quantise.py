@@ -183,29 +183,38 @@ class _Quantiser:
 
     def _boxes(self, node: Node) -> Represented:
         x, y = self._in(node), self._in(node, 1)
-        if self.out.value(x.id).dtype == "int32":  # too wide for integer weights
-            x = Represented(self._float(x))
         lower, upper, weight, first = node.tables
-        value = self.out.value(x.id)
-        lower, upper = lower.reshape(-1, value.length), upper.reshape(-1, value.length)
+        length = self.out.value(x.id).length
+        lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
+        floats = np.maximum(weight.astype(np.float32), np.finfo(np.float32).tiny)
+        weights: Array
         if self._is_float(x):
             at_least = _each(lower, f32_at_least, np.float32)
             at_most = _each(upper, f32_at_most, np.float32)
-            weights: Array = np.maximum(weight.astype(np.float32), np.finfo(np.float32).tiny)
-            scale = Fraction(1)
+            kept, weights, scale, id_ = at_least <= at_most, floats, Fraction(1), x.id
         else:
-            info = np.iinfo(value.dtype)
-            at_least = np.maximum(_each(lower, lambda v: code_at_least(v, x), np.int64), info.min)
-            at_most = np.minimum(_each(upper, lambda v: code_at_most(v, x), np.int64), info.max)
-            unit = LARGEST_WEIGHT / float(weight.max())
-            weights = np.maximum(np.rint(weight * unit), 1).astype(np.int32)
-            scale = x.scale / Fraction(unit)
+            at_least = _each(lower, lambda v: code_at_least(v, x), np.int64)
+            at_most = _each(upper, lambda v: code_at_most(v, x), np.int64)
+            dtype = self.out.value(x.id).dtype
+            if dtype != "int32":
+                info = np.iinfo(dtype)
+                at_least, at_most = np.maximum(at_least, info.min), np.minimum(at_most, info.max)
+            kept = at_least <= at_most
+            if dtype == "int32":  # too wide for integer weights
+                # Bounds become floats as the values do, so that every comparison stays.
+                at_least, at_most = self._as_floats(at_least, x), self._as_floats(at_most, x)
+                weights, scale, id_ = floats, Fraction(1), self._float(x)
+            else:
+                unit = LARGEST_WEIGHT / float(weight.max())
+                weights = np.maximum(np.rint(weight * unit), 1).astype(np.int32)
+                scale, id_ = x.scale / Fraction(unit), x.id
         # A box between two neighbouring codes holds no code at all: it can never be entered.
-        kept = (at_least <= at_most).all(axis=1)
-        starts = np.concatenate([[0], np.cumsum(kept)])[first.astype(int)].astype(np.uint32)
-        bounds = (at_least[kept].astype(value.dtype), at_most[kept].astype(value.dtype))
+        rows = kept.all(axis=1)
+        starts = np.concatenate([[0], np.cumsum(rows)])[first.astype(int)].astype(np.uint32)
+        kind = self.out.value(id_).dtype
+        bounds = (at_least[rows].astype(kind), at_most[rows].astype(kind))
         tables = [t.ravel() for t in (*bounds, weights, starts)]
-        return Represented(self.out.node("boxes", x.id, y.id, tables=tables), scale)
+        return Represented(self.out.node("boxes", id_, y.id, tables=tables), scale)
 
     def _trees(self, node: Node) -> Represented:
         x = self._in(node)
@@ -326,6 +335,11 @@ class _Quantiser:
             return x.id
         tables = [np.array([float(x.scale)], np.float32), np.array([x.zero_point], np.int32)]
         return self.out.node("to_f32", x.id, tables=tables)
+
+    @staticmethod
+    def _as_floats(codes: Array, x: Represented) -> Array:
+        """What ``to_f32`` makes of codes of x."""
+        return (codes - x.zero_point).astype(np.float32) * np.float32(float(x.scale))
 
     def _floats(self, op: str, node: Node) -> Represented:
         return Represented(self.out.node(op, *(self._float(self.values[i]) for i in node.inputs)))
