@@ -76,6 +76,9 @@ def _around_trees(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
             for value in beside(threshold, dtype):
                 made.append(row.copy())
                 made[-1][feature] = value
+            if len(made) >= LARGEST_BLOCK:
+                yield from _replaced(base, tap, np.array(made, dtype))
+                made = []
             around = beside(threshold, dtype)
             for child, value in ((0, around[len(around) // 2]), (1, around[-1])):
                 next_row = row.copy()
