@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import resource
 import shutil
@@ -260,6 +261,8 @@ def _report(
     manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
 ) -> dict[str, str]:  # fmt: skip
     """Writes both forms of the report; returns their hashes by file name."""
+    # Where matplotlib keeps its font cache, and that it makes one, is no user's concern.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from edgemon.compiler import report  # here, for its plots take long to import
 
     document = report.collect(fitted, rows, target, manifest, metadata, artifact)

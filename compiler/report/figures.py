@@ -6,7 +6,6 @@ reader's light or dark theme. The same numbers give the same bytes.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -175,7 +174,6 @@ def _line(index: int) -> tuple[str, str]:
 @contextmanager
 def _figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
     """A figure to draw on, ``height`` inches high; its SVG is in the list when the block ends."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a font cache is no user's concern
     svg: list[str] = []
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=(4.8, height), layout="constrained")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -312,3 +314,11 @@ def test_details_of_any_shape_are_laid_out() -> None:
 
 def test_every_monitor_names_its_source() -> None:
     assert [m.kind for m in MONITORS.values() if not m.source] == []
+
+
+def test_the_plots_are_imported_for_the_report_only() -> None:
+    code = (
+        "import sys, edgemon.compiler.pipeline; print({'matplotlib', 'jinja2'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
