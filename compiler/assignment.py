@@ -9,38 +9,52 @@ from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
 
 
 def assign_taps(
     model: Model, estimators: Sequence[MonitorEstimator], text: str
 ) -> tuple[Tensor, ...]:
-    """Give each estimator its taps; returns all tensors to tap, the model's output first."""
-    own: dict[str, str] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        monitor, separator, rules = part.rpartition("=")
-        if separator and monitor not in {e.kind for e in estimators}:
-            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors")
-        readers = [monitor] if separator else [e.kind for e in estimators if e.reads_layers]
-        if not readers:
-            names = " or ".join(f"{e.kind}={rules}" for e in estimators)
-            raise CompileError(f"--taps {part}: no monitor here reads layers; write {names}")
-        for kind in readers:
-            own[kind] = "+".join(filter(None, (own.get(kind), rules)))
+    """Give each estimator its taps, and members of fusions theirs; returns all tensors to tap, the
+    model's output first."""
+    analysed = [(e, e.analyse(model)) for e in estimators]
+    fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
+    analysed += [(m, m.analyse(model)) for f in fusions for m in f.members]
+    readers = [pair for pair in analysed if pair[0] not in fusions]
+    own = _chosen([e for e, _ in readers], text)
     graph = model.graph
     wanted = [graph.tensors[graph.outputs[0]]]
-    for estimator in estimators:
-        chosen = own[estimator.kind].split("+") if estimator.kind in own else []
-        analysed = estimator.analyse(model)
+    for estimator, rules in readers:
+        chosen = own.get(estimator.kind, [])
         found = (
             tensor
-            for rule in chosen or analysed
-            for tensor in _resolve(model, rule, optional=not chosen and len(analysed) > 1)
+            for rule in chosen or rules
+            for tensor in _resolve(model, rule, optional=not chosen and len(rules) > 1)
         )
         tensors = list(dict.fromkeys(found))
         estimator.set_params(taps=tuple(tap_rules.tap_of(t).name for t in tensors))
         estimator.check_taps()
         wanted += [t for t in tensors if t not in wanted]
+    for fusion in fusions:
+        fusion.taps = tuple(dict.fromkeys(tap for m in fusion.members for tap in m.taps))
     return tuple(wanted)
+
+
+def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list[str]]:
+    """What ``--taps`` says: rules and names, by monitor."""
+    own: dict[str, list[str]] = {}
+    kinds = list(dict.fromkeys(e.kind for e in estimators))
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        monitor, separator, rules = part.rpartition("=")
+        if separator and monitor not in kinds:
+            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors")
+        readers = [monitor] if separator else [e.kind for e in estimators if e.reads_layers]
+        if not readers:
+            names = " or ".join(f"{kind}={rules}" for kind in kinds)
+            raise CompileError(f"--taps {part}: no monitor here reads layers; write {names}")
+        for kind in dict.fromkeys(readers):
+            own.setdefault(kind, []).extend(rules.split("+"))
+    return own
 
 
 def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:

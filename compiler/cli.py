@@ -37,8 +37,19 @@ def compile_(
     calibrate: Annotated[str | None, typer.Option(help="Rows to set thresholds on.")] = None,
     test: Annotated[str | None, typer.Option(help="Rows to measure quality on.")] = None,
     monitor: Annotated[
-        str, typer.Option(help="Monitors, with settings: softmax,box:gamma=0.35,prophecy.")
-    ] = "softmax,box,prophecy",
+        str,
+        typer.Option(
+            help="Monitors, with settings: msp_t,box:gamma=0.35,prophecy. auto tries the cheap "
+            "signals, and fuses those that earn their place."
+        ),
+    ] = "auto",
+    profile: Annotated[
+        str, typer.Option(help="What auto guards against: errors, or scod (errors and novelty).")
+    ] = "errors",
+    thresholds: Annotated[
+        str,
+        typer.Option(help="guaranteed: calibrated; method: those that a method brings, if any."),
+    ] = "guaranteed",
     taps: Annotated[
         str,
         typer.Option(
@@ -87,6 +98,8 @@ def compile_(
     terminal = Terminal(as_json=json)
     options = Options(
         monitors=monitor,
+        profile=profile,
+        thresholds=thresholds,
         taps=taps,
         preprocess=Preprocess.parse(preprocess),
         convert=convert,
@@ -119,6 +132,7 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
         ],
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
+    _show_comparison(terminal, manifest)
     proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
     terminal.note(
         f"proof: {proof['mismatches']} of {proof['rows']:,} rows and {proof['neighbours']:,} "
@@ -131,6 +145,27 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
     )
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")
+
+
+def _show_comparison(terminal: Any, manifest: dict[str, Any]) -> None:
+    from edgemon.compiler.terminal import percent
+
+    if not manifest["comparison"]:
+        return
+    terminal.table(
+        ("signal alone", "against", "in the fusion", "MCC", "AUROC", "false alarms", "missed",
+         "bytes"),
+        [
+            (
+                c["signal"], "novelty" if c["novelty"] else "errors",
+                "yes" if c["kept"] else "no", q["mcc"], q["auroc"],
+                percent(q["false_alarm_rate"]), percent(q["miss_rate"]), c["size_bytes"],
+            )
+            for c in sorted(manifest["comparison"], key=lambda c: c["size_bytes"])
+            for q in [c["quality"]]
+        ],
+        title="the signals alone, under the same promise, cheapest first",
+    )  # fmt: skip
 
 
 @app.command()

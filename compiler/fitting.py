@@ -7,31 +7,36 @@ by the reference, so that what was promised is what the device computes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import train_test_split
 
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
-from edgemon.compiler.errors import CompileError
+from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
-from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
 from edgemon.compiler.monitors import MonitorEstimator, Score
-from edgemon.compiler.passes.quantise import quantise
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
-BLOCK = 2048  # rows evaluated at a time
+RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
+SELF_TEST_BYTES = 16384  # of inputs in self-test vectors; at least one vector is kept
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A device program, ready to emit, and what is known about each of its monitors."""
+    """A device program, ready to emit, and what is known about each of its monitors.
+
+    The program's monitors are the estimators' in their order, then the signals of fusions, which
+    never alarm by themselves and are there to be read."""
 
     program: Program
     estimators: tuple[MonitorEstimator, ...]
@@ -39,6 +44,27 @@ class Fitted:
     quality: tuple[Quality, ...]  # on the test rows, a monitor
     together: Quality  # of the artifact's verdict
     on_test: Evaluation  # the reference's results for the test rows
+    threshold_rows: Recording  # on which thresholds were calibrated
+    comparison: tuple[Candidate, ...]  # of fusions' signals
+
+    @property
+    def judges(self) -> tuple[Monitor, ...]:
+        """The program's monitors without the signals."""
+        return self.program.monitors[: len(self.estimators)]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a signal would be worth alone, at the same promise."""
+
+    signal: str
+    novelty: bool
+    kept: bool
+    size_bytes: int
+    quality: Quality
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def fit_monitors(
@@ -47,31 +73,99 @@ def fit_monitors(
     rows: dict[str, Recording],
     target: FalseAlarmTarget,
     progress: Progress = unheard,
+    *,
+    rule: str = "method",
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
+    Fusions learn their weights from half of the threshold rows, and all thresholds are then
+    calibrated on the other half; where those would be too few for the promise, fusions learn
+    from a third of the fit rows instead.
+
     Args:
         output: name of the tap with the model's output, whose argmax is the prediction.
+        rule: one of ``RULES``.
     """
-    builder = Builder(rows["fit"].taps, real=True)
-    predicted = _predicted(builder, builder.tap(output))
-    scores: list[Score] = []
+    steps = len(estimators) + 1
+    fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
+    fit_rows, threshold_rows = rows["fit"], rows["threshold"]
+    learn = fit_rows
+    if fusions and int(threshold_rows.correct.sum()) >= 3 * target.rows_needed:
+        learn, threshold_rows = _divided(threshold_rows, 0.5, fusions[0].seed)
+    elif fusions:
+        fit_rows, learn = _divided(fit_rows, 1 / 3, fusions[0].seed)
     for done, estimator in enumerate(estimators):
-        scores.append(estimator.fit(rows["fit"]).lower(builder, predicted))
-        progress(done + 1, len(estimators))
-    program = quantise(builder.program(predicted, list(map(_undecided, estimators, scores))))
-    calibrated = tuple(s.alarm_above is None for s in scores)
-    program = _calibrate(program, calibrated, rows["threshold"], target)
+        estimator.fit(fit_rows if estimator in fusions else rows["fit"])
+        progress(done + 1, steps)
+    for fusion in fusions:
+        combine(fusion, output, learn)
+    builder = Builder(rows["fit"].taps, real=True)
+    predicted = predicted_class(builder, builder.tap(output))
+    scores = [e.lower(builder, predicted) for e in estimators]
+    monitors = [*map(_undecided, estimators, scores)]
+    monitors += [signal for fusion in fusions for signal in _signals(fusion)]
+    program = quantise(builder.program(predicted, monitors))
+    calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
+    program = _calibrate(program, calibrated, threshold_rows, target)
     on_test = evaluate(program, rows["test"])
-    quality, together = _assess(on_test, ~rows["test"].correct)
-    return Fitted(program, tuple(estimators), calibrated, quality, together, on_test)
+    quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
+    comparison = [
+        candidate
+        for fusion in fusions
+        for candidate in _compare(fusion, output, threshold_rows, rows["test"], target)
+    ]
+    progress(steps, steps)
+    return Fitted(
+        program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
+        tuple(comparison),
+    )  # fmt: skip
 
 
-def _predicted(builder: Builder, output: int) -> int:
-    """The class node: the argmax, or of one output unit whether it exceeds a half."""
-    if builder.value(output).length == 1:
-        return builder.node("exceeds", output, tables=[np.array([ONE_UNIT_ABOVE])])
-    return builder.node("argmax", output)
+def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
+    """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows."""
+    program, represented = _members_program(fusion, output, rows)
+    found = evaluate(program, rows).scores
+    scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
+    sizes = flat.monitor_bytes(program)
+    fusion.combine(
+        np.column_stack(scores), ~rows.correct, [sizes[m.name] for m in program.monitors]
+    )
+
+
+def _divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
+    """All but a share of the rows, and that share, with right and wrong rows alike in both."""
+    enough = min(int(rows.correct.sum()), int((~rows.correct).sum())) >= 2
+    first, second = train_test_split(
+        np.arange(len(rows)), test_size=share, random_state=seed,
+        stratify=rows.correct if enough else None,
+    )  # fmt: skip
+    return rows.take(np.sort(first)), rows.take(np.sort(second))
+
+
+def _members_program(
+    fusion: FusionMonitor, output: str, rows: Recording
+) -> tuple[Program, tuple[Represented, ...]]:
+    """A program with all fitted members of a fusion as its monitors."""
+    builder = Builder(rows.taps, real=True)
+    predicted = predicted_class(builder, builder.tap(output))
+    scores = [m.lower(builder, predicted) for m in fusion.fitted_]
+    monitors = list(map(_undecided, fusion.fitted_, scores))
+    return quantise_scores(builder.program(predicted, monitors))
+
+
+def _compare(
+    fusion: FusionMonitor, output: str, threshold_rows: Recording, test: Recording,
+    target: FalseAlarmTarget,
+) -> Iterator[Candidate]:  # fmt: skip
+    program, _ = _members_program(fusion, output, test)
+    program = _calibrate(program, (True,) * len(fusion.fitted_), threshold_rows, target)
+    quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
+    sizes = flat.monitor_bytes(program)
+    kept = {id(t.member) for t in fusion.terms_}
+    for member, found in zip(fusion.fitted_, quality, strict=True):
+        yield Candidate(
+            member.kind, member not in fusion.signals, id(member) in kept, sizes[member.kind], found
+        )
 
 
 def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:
@@ -80,49 +174,35 @@ def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:
     return Monitor(estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale)
 
 
+def _signals(fusion: FusionMonitor) -> Iterator[Monitor]:
+    for name, score in zip(fusion.signal_names(), fusion.signal_scores_, strict=True):
+        yield Monitor(name, score.id, np.inf, np.inf, score.display, score.display_scale)
+
+
 def _calibrate(
     program: Program, wanted: tuple[bool, ...], rows: Recording, target: FalseAlarmTarget
 ) -> Program:
+    """``wanted`` speaks of the first monitors; those after them stay as they are."""
     if not any(wanted):
         return program
     scores = evaluate(program, rows.take(np.flatnonzero(rows.correct))).scores
-    monitors = []
-    for monitor, calibrates, score in zip(program.monitors, wanted, scores, strict=True):
+    monitors = list(program.monitors)
+    for i, calibrates in enumerate(wanted):
         if calibrates:
-            threshold = calibrate(score, target)
-            monitor = replace(monitor, alarm_above=threshold, uncertain_above=threshold)
-        monitors.append(monitor)
+            threshold = calibrate(scores[i], target)
+            monitors[i] = replace(monitors[i], alarm_above=threshold, uncertain_above=threshold)
     return program.with_monitors(monitors)
 
 
-def _assess(found: Evaluation, wrong: npt.NDArray[np.bool_]) -> tuple[tuple[Quality, ...], Quality]:
+def _assess(
+    found: Evaluation, wrong: npt.NDArray[np.bool_], monitors: int
+) -> tuple[tuple[Quality, ...], Quality]:
+    """Of the first ``monitors``, and of the verdict."""
     each = tuple(
-        assess(found.verdicts[:, i] != Verdict.TRUST, score, wrong)
-        for i, score in enumerate(found.scores)
+        assess(found.verdicts[:, i] != Verdict.TRUST, found.scores[i], wrong)
+        for i in range(monitors)
     )
     return each, assess(found.verdict != Verdict.TRUST, found.verdict, wrong)
-
-
-def blocks(program: Program, rows: Recording) -> Iterator[list[npt.NDArray[Any]]]:
-    """The program's taps over all rows, in blocks."""
-    for start in range(0, len(rows), BLOCK):
-        index = np.arange(start, min(start + BLOCK, len(rows)))
-        yield [np.asarray(rows.codes(t.name, index)) for t in program.taps]
-
-
-def evaluate(program: Program, rows: Recording) -> Evaluation:
-    """The reference's results for all rows."""
-    parts = [reference.evaluate(program, taps) for taps in blocks(program, rows)]
-    if not parts:
-        raise CompileError("no rows to evaluate")
-    scores = zip(*(p.scores for p in parts), strict=True)
-    return Evaluation(
-        np.concatenate([p.verdict for p in parts]),
-        np.concatenate([p.reason for p in parts]),
-        np.concatenate([p.predicted for p in parts]),
-        np.concatenate([p.verdicts for p in parts]),
-        tuple(np.concatenate(s) for s in scores),
-    )
 
 
 def self_test(program: Program, rows: Recording) -> flat.SelfTest:
@@ -132,7 +212,9 @@ def self_test(program: Program, rows: Recording) -> flat.SelfTest:
     chosen = {0}
     for column in found.verdicts.T:
         chosen |= {int(np.argmax(column == v)) for v in np.unique(column)}
-    index = np.array(sorted(chosen))
+    most = SELF_TEST_BYTES // sum(t.length * np.dtype(t.dtype).itemsize for t in program.taps)
+    severe = sorted(chosen, key=lambda row: -int(found.verdict[row]))  # alarms rather than trust
+    index = np.array(sorted(severe[: max(1, most)]))
     taps = [np.array(rows.codes(t.name, index)) for t in program.taps]
     floats = [i for i, t in enumerate(program.taps) if t.dtype == "float32"]
     if floats:

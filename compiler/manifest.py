@@ -12,6 +12,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.targets import Target
@@ -46,11 +47,23 @@ def metadata(
             {"name": tap.name, "output": position}
             for tap, position in zip(tapped.taps, tapped.positions, strict=True)
         ],
-        "monitors": [{"name": e.kind, "kind": e.kind, "rule": e.reason()} for e in estimators],
+        "monitors": [_monitor_entry(e) for e in estimators],
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
         "rounding_rule": "IEEE 754 to nearest even, no contraction",
     }
+
+
+def _monitor_entry(estimator: MonitorEstimator) -> dict[str, Any]:
+    """``terms``: of a fusion, what the session needs to say which signal alarmed."""
+    entry: dict[str, Any] = {
+        "name": estimator.kind,
+        "kind": estimator.kind,
+        "rule": estimator.reason(),
+    }
+    if isinstance(estimator, FusionMonitor):
+        entry["terms"] = estimator.terms_json()
+    return entry
 
 
 def _origin(model: Model) -> dict[str, Any]:
@@ -83,7 +96,7 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             "details": e.details(),
         }
         for m, e, calibrated, quality in zip(
-            fitted.program.monitors,
+            fitted.judges,
             fitted.estimators,
             fitted.calibrated,
             fitted.quality,

@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 Rows = list[Array]  # one (n, length) array a tap
 
 NEAREST = 4  # rows kept on either side of a decision threshold
+MOST_MOVED = 512  # elements of a tap that are moved one by one: of a feature map not all
 LARGEST_BLOCK = 2048
 
 
@@ -147,12 +148,18 @@ def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
 
 def _steps(program: Program, row: Rows, taps: list[int]) -> Iterator[Rows]:
     for tap in taps:
-        length = program.taps[tap].length
-        moved = np.repeat(row[tap], 3 * length, axis=0)
-        for d in range(length):
+        elements = _moved(program.taps[tap].length)
+        moved = np.repeat(row[tap], 3 * len(elements), axis=0)
+        for i, d in enumerate(elements):
             around = beside(row[tap][0, d], moved.dtype)
-            moved[3 * d : 3 * d + len(around), d] = around
+            moved[3 * i : 3 * i + len(around), d] = around
         yield from _replaced(row, tap, moved)
+
+
+def _moved(length: int) -> list[int]:
+    """The elements of a tap that are moved one by one, evenly spread."""
+    elements = np.unique(np.linspace(0, length - 1, min(length, MOST_MOVED)).astype(int))
+    return [int(d) for d in elements]
 
 
 def _extremes(program: Program, base: Rows) -> Iterator[Rows]:
@@ -164,8 +171,9 @@ def _extremes(program: Program, base: Rows) -> Iterator[Rows]:
             values += [info.smallest_subnormal, -info.smallest_subnormal]
         else:
             values = [np.iinfo(dtype).min, np.iinfo(dtype).max]
-        one = np.repeat(base[index][:1], len(values) * tap.length, axis=0)
-        for d in range(tap.length):
-            one[d * len(values) : (d + 1) * len(values), d] = values
+        elements = _moved(tap.length)
+        one = np.repeat(base[index][:1], len(values) * len(elements), axis=0)
+        for i, d in enumerate(elements):
+            one[i * len(values) : (i + 1) * len(values), d] = values
         every = np.repeat(np.array(values, dtype)[:, None], tap.length, axis=1)
         yield from _replaced(base, index, np.concatenate([one, every]))

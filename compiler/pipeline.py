@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, fitting
+from edgemon.compiler import accuracy, evaluation, fitting
 from edgemon.compiler import bundle as bundles
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
@@ -31,7 +31,7 @@ from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models import keras, open_model
 from edgemon.compiler.models.base import Model, TappedModel
-from edgemon.compiler.monitors import parse
+from edgemon.compiler.monitors import AUTO, parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
@@ -50,7 +50,9 @@ FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
 class Options:
     """What ``edgemon compile`` is told, beside model, data and output."""
 
-    monitors: str = "softmax,box,prophecy"
+    monitors: str = AUTO
+    profile: str = "errors"
+    thresholds: str = "guaranteed"  # or "method": those that a method brings
     taps: str = ""
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
@@ -79,7 +81,9 @@ def compile_bundle(
         )
     if options.convert not in keras.CHOICES:
         raise CompileError(f"--convert {options.convert}: use {' or '.join(keras.CHOICES)}")
-    estimators = parse(options.monitors, seed=options.seed)
+    if options.thresholds not in fitting.RULES:
+        raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
+    estimators = parse(options.monitors, seed=options.seed, profile=options.profile)
     target = targets.load(options.target)
     with (
         bundles.writing(out, force=options.force) as folder,
@@ -118,8 +122,9 @@ def compile_bundle(
         _warn_of_few_errors(rows["fit"], reporter)
         with reporter.stage("fitting") as progress:
             fitted = fitting.fit_monitors(
-                estimators, tapped.taps[0].name, rows, options.false_alarm, progress
-            )
+                estimators, tapped.taps[0].name, rows, options.false_alarm, progress,
+                rule=options.thresholds,
+            )  # fmt: skip
         metadata = manifests.metadata(
             model, tapped, options.preprocess, target, labels.tolist(),
             splits["fit"].class_names, estimators,
@@ -135,7 +140,7 @@ def compile_bundle(
             held_out = (
                 block
                 for name in ("threshold", "test")
-                for block in fitting.blocks(fitted.program, rows[name])
+                for block in evaluation.blocks(fitted.program, rows[name])
             )
             proof = prove(artifact, onnx, held_out, progress)
             proof.require()
@@ -145,7 +150,8 @@ def compile_bundle(
             "model": metadata["model"],
             "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
             "options": {
-                "monitor": options.monitors, "taps": options.taps, "seed": options.seed,
+                "monitor": options.monitors, "profile": options.profile,
+                "thresholds": options.thresholds, "taps": options.taps, "seed": options.seed,
                 "target": options.target, "preprocess": options.preprocess.to_json(),
                 "label_order": options.label_order, "convert": options.convert,
                 "false_alarm": options.false_alarm.rate,
@@ -155,6 +161,7 @@ def compile_bundle(
             "accuracy_by_split": shown["by_split"],
             "rows": {name: len(data) for name, data in splits.items()},
             "monitors": manifests.monitors_json(fitted),
+            "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
             "proof": {**proof.to_json(), **outputs},
             "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
@@ -233,8 +240,8 @@ def _finite(name: str, rows: Recording, reporter: Reporter) -> Recording:
     """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
     kept = np.ones(len(rows), bool)
     for tap in (t for t in rows.taps if t.dtype == "float32"):
-        for start in range(0, len(rows), fitting.BLOCK):
-            block = np.arange(start, min(start + fitting.BLOCK, len(rows)))
+        for start in range(0, len(rows), evaluation.BLOCK):
+            block = np.arange(start, min(start + evaluation.BLOCK, len(rows)))
             kept[block] &= np.isfinite(rows.codes(tap.name, block)).all(axis=1)
     if kept.all():
         return rows

@@ -55,6 +55,7 @@ def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
                 "score": None if math.isnan(result.score) else result.score,
                 "reason": result.reason,
                 "monitors": {m.name: m.verdict.name.lower() for m in result.monitors},
+                "terms": {t.name: t.nats for t in result.terms},
             }
             if data.y is not None:
                 label = classes.label(int(data.y[index]))

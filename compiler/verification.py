@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data import load
-from edgemon.compiler.fitting import blocks
+from edgemon.compiler.evaluation import blocks
 from edgemon.compiler.prove import Proof, prove
 from edgemon.compiler.recording import record
 from edgemon.compiler.reporter import Reporter

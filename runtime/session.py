@@ -14,6 +14,7 @@ import numpy.typing as npt
 from edgemon.runtime.classifier import model_file, open_classifier
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 
@@ -34,11 +35,21 @@ class MonitorResult:
 
 
 @dataclass(frozen=True)
+class TermResult:
+    """A signal of a fusion: its score in the unit that people are shown, and what it adds."""
+
+    name: str
+    score: float
+    nats: float
+
+
+@dataclass(frozen=True)
 class Result:
     """The classifier's answer and whether to rely on it.
 
     ``score`` is that of the monitor that decided (the first with the worst verdict). After a
-    fault of the image ``prediction`` is -1, ``label`` is empty and scores are NaN.
+    fault of the image ``prediction`` is -1, ``label`` is empty and scores are NaN. ``terms``: of
+    each signal of a fusion its score and the nats that it adds.
     """
 
     prediction: int
@@ -47,6 +58,7 @@ class Result:
     score: float
     reason: str
     monitors: tuple[MonitorResult, ...]
+    terms: tuple[TermResult, ...] = ()
 
 
 class Session:
@@ -72,6 +84,11 @@ class Session:
                 int(v) for v in metadata.get("label_values", range(len(self._labels)))
             )
             self._rules = {str(m["name"]): str(m["rule"]) for m in metadata["monitors"]}
+            self._explanations = {
+                str(m["name"]): Explanation.from_json(m["terms"])
+                for m in metadata["monitors"]
+                if "terms" in m
+            }
             self._positions = [int(tap["output"]) for tap in metadata["taps"]]
             used = kernels or str(metadata["kernels"])
         except (KeyError, TypeError, ValueError, InputError):
@@ -167,13 +184,26 @@ class Session:
             label=self._labels[prediction] if 0 <= prediction < len(self._labels) else "",
             verdict=verdict,
             score=decisive.score if prediction >= 0 else float("nan"),
-            reason=status_text(status) if status else self._sentence(decisive, verdict),
-            monitors=monitors,
+            reason=status_text(status) if status else self._sentence(decisive, monitors, verdict),
+            monitors=tuple(m for m in monitors if m.name in self._rules),
+            terms=self._terms({m.name: m.score for m in monitors}),
         )
 
-    def _sentence(self, decisive: MonitorResult, verdict: Verdict) -> str:
+    def _terms(self, scores: dict[str, float]) -> tuple[TermResult, ...]:
+        return tuple(
+            TermResult(name, scores[name], nats)
+            for explanation in self._explanations.values()
+            for name, nats in explanation.surprises(scores).items()
+        )
+
+    def _sentence(
+        self, decisive: MonitorResult, monitors: tuple[MonitorResult, ...], verdict: Verdict
+    ) -> str:
         if verdict == Verdict.TRUST:
             return ALL_AGREE
+        explanation = self._explanations.get(decisive.name)
+        if explanation is not None:
+            return f"{decisive.name}: {explanation.sentence({m.name: m.score for m in monitors})}"
         rule = self._rules.get(decisive.name, "score {score}, above {threshold}")
         # No str.format: the metadata is untrusted, and a format string can reach attributes.
         text = rule.replace("{score}", f"{decisive.score:.3g}")
@@ -184,6 +214,7 @@ class Session:
         monitors = tuple(
             MonitorResult(m.name, Verdict.FAULT, nan, threshold)
             for m, threshold in zip(self._monitor.monitors, self._thresholds, strict=True)
+            if m.name in self._rules
         )
         return Result(-1, "", Verdict.FAULT, nan, reason, monitors)
 

@@ -160,6 +160,12 @@ def _activations(graph: Graph) -> list[Tensor]:
     ]
 
 
+def _middle(graph: Graph) -> list[Tensor]:
+    """The feature map in the middle of the network, of two the later."""
+    maps = [t for t in _activations(graph) if len(t.shape) >= 3 and len(t.long_axes) >= 2]
+    return maps[(len(maps) + 1) // 2 :][:1] or maps[-1:]
+
+
 def _softmax(graph: Graph) -> list[Tensor]:
     head = _head(graph)
     return [] if head is None else [graph.tensors[head.outputs[0]]]
@@ -173,5 +179,6 @@ _RULES: dict[str, Callable[[Graph], Iterable[Tensor]]] = {
     "gap": _pooled,
     "dense": _dense,
     "activation": _activations,
+    "middle": _middle,
 }
 RULES = tuple(_RULES)

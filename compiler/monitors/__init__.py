@@ -9,26 +9,60 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
+from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
+from edgemon.compiler.monitors.fdbd import BoundaryMonitor
+from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
+from edgemon.compiler.monitors.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
-from edgemon.compiler.monitors.softmax import EntropyMonitor, SoftmaxMonitor
+from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
+from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
+from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
 
-__all__ = ["MONITORS", "MonitorEstimator", "Score", "parse"]
+__all__ = ["AUTO", "MONITORS", "PROFILES", "MonitorEstimator", "Score", "parse"]
 
-MONITORS: dict[str, type[MonitorEstimator]] = {
-    m.kind: m
-    for m in (SoftmaxMonitor, EntropyMonitor, BoxMonitor, ProphecyMonitor, DeepInferMonitor)
-}
+AUTO = "auto"  # stands for the fusion of the profile
+PROFILES = ("errors", "scod")
+
+_ALL: tuple[type[MonitorEstimator], ...] = (
+    *OUTPUT_SCORES,
+    SecondOpinionMonitor,
+    MahalanobisGapMonitor,
+    RelativeMahalanobisMonitor,
+    BoundaryMonitor,
+    PrototypesMonitor,
+    PrototypeOddsMonitor,
+    DensityMonitor,
+    ForestMonitor,
+    BoostedOpinionMonitor,
+    ErrorsMonitor,
+    ScodMonitor,
+    BoxMonitor,
+    ProphecyMonitor,
+    DeepInferMonitor,
+    SelfCheckerMonitor,
+)
+MONITORS = {m.kind: m for m in _ALL}
 
 YES_NO = {"yes": True, "no": False}
 
 
-def parse(text: str, *, seed: int = 0) -> list[MonitorEstimator]:
-    """Estimators of a list like ``"softmax,box:gamma=0.35:tau=0.1,prophecy"``."""
-    chosen = [_one(part.strip(), seed) for part in text.split(",") if part.strip()]
+def parse(text: str, *, seed: int = 0, profile: str = PROFILES[0]) -> list[MonitorEstimator]:
+    """Estimators of a list like ``"softmax,box:gamma=0.35:tau=0.1,prophecy"``; "auto" is the
+    fusion of the profile."""
+    if profile not in PROFILES:
+        raise CompileError(f"--profile {profile}: use {' or '.join(PROFILES)}")
+    parts = (part.strip() for part in text.split(","))
+    chosen = [_one(_named(part, profile), seed) for part in parts if part]
     names = [m.kind for m in chosen]
     if not chosen or len(set(names)) != len(names):
         raise CompileError(f"--monitor {text!r}: name each monitor once; there are {_known()}")
     return chosen
+
+
+def _named(text: str, profile: str) -> str:
+    name, separator, settings = text.partition(":")
+    return (profile if name == AUTO else name) + separator + settings
 
 
 def _one(text: str, seed: int) -> MonitorEstimator:
@@ -46,7 +80,8 @@ def _one(text: str, seed: int) -> MonitorEstimator:
         key, separator, value = setting.partition("=")
         if not separator or key not in defaults:
             raise CompileError(
-                f"--monitor {name}: unknown setting {setting!r}; it has {', '.join(defaults)}"
+                f"--monitor {name}: unknown setting {setting!r}; it has "
+                f"{', '.join(defaults) or 'none'}"
             )
         if isinstance(defaults[key], bool):
             if value not in YES_NO:
@@ -63,4 +98,4 @@ def _one(text: str, seed: int) -> MonitorEstimator:
 
 
 def _known() -> str:
-    return ", ".join(MONITORS)
+    return ", ".join((AUTO, *MONITORS))

@@ -39,6 +39,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     kind: ClassVar[str]
     default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.taps
+    least_taps: ClassVar[int] = 1
     most_taps: ClassVar[int | None] = 1  # None: any number
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
@@ -79,8 +80,10 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     def check_taps(self) -> None:
         """Raises CompileError unless the number of taps suits the method."""
-        if not self.taps or (self.most_taps is not None and len(self.taps) > self.most_taps):
-            wanted = "at least one tap" if self.most_taps is None else f"{self.most_taps} tap"
+        most = len(self.taps) if self.most_taps is None else self.most_taps
+        if not self.least_taps <= len(self.taps) <= most:
+            number = "1 tap" if self.least_taps == 1 else f"{self.least_taps} taps"
+            wanted = f"at least {number}" if self.most_taps is None else number
             raise CompileError(
                 f"monitor {self.kind!r} needs {wanted}, but got {len(self.taps)}; "
                 "choose with --taps"

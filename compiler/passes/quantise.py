@@ -19,12 +19,15 @@ import numpy.typing as npt
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import LEAF_THRESHOLD, Forest
 from edgemon.compiler.ir import Builder, Monitor, Node, Program
-from edgemon.compiler.ops import width
+from edgemon.compiler.ops import MAX_BITS, width
 
 Array = npt.NDArray[Any]
 
 UNIT_BITS = 30  # 1.0 in a table of exponentials
 LARGEST_WEIGHT = 1 << 14
+NEVER: dict[str, float | int] = {
+    "float32": float(np.finfo(np.float32).max), "integer": 1 << MAX_BITS["int64"],
+}  # fmt: skip
 EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in 30 bits
 
@@ -103,6 +106,8 @@ class _Quantiser:
         score = self.values[m.score]
 
         def raw(threshold: float) -> float | int:
+            if threshold == np.inf:  # a signal that never alarms by itself
+                return NEVER["float32" if self._is_float(score) else "integer"]
             if self._is_float(score):
                 return float(f32_at_most(threshold))
             return code_at_most(threshold, score)

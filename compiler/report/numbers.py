@@ -64,7 +64,7 @@ def collect(
         "splits": {
             name: {"rows": len(r), "wrong": int((~r.correct).sum())} for name, r in rows.items()
         },
-        "promise": _promise(fitted, rows["threshold"], target),
+        "promise": _promise(fitted, target),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
@@ -86,13 +86,12 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, rows: Recording, target: FalseAlarmTarget) -> dict[str, Any] | None:
+def _promise(fitted: Fitted, target: FalseAlarmTarget) -> dict[str, Any] | None:
     """What the calibrated thresholds guarantee, and from how many rows; None without any."""
-    monitors = fitted.program.monitors
-    names = [m.name for m, yes in zip(monitors, fitted.calibrated, strict=True) if yes]
+    names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
     if not names:
         return None
-    n = int(rows.correct.sum())
+    n = int(fitted.threshold_rows.correct.sum())
     return {
         "monitors": names,
         "false_alarm": target.rate,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import cost, fitting
+from edgemon.compiler import cost, evaluation, fitting
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
@@ -127,7 +127,7 @@ class Reader(HTMLParser):
 
 
 def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
-    found = fitting.evaluate(case.fitted.program, case.rows["test"])
+    found = evaluation.evaluate(case.fitted.program, case.rows["test"])
     wrong = ~case.rows["test"].correct
     for i, monitor in enumerate(case.document["monitors"]):
         expected = measure(found.verdicts[:, i] != Verdict.TRUST, wrong, found.scores[i]).to_json()
@@ -160,7 +160,7 @@ def test_the_promise_is_the_calibration(case: Case) -> None:
     promise = case.document["promise"]
     assert promise["monitors"] == ["softmax", "entropy"]
     right = case.rows["threshold"].take(np.flatnonzero(case.rows["threshold"].correct))
-    scores = fitting.evaluate(case.fitted.program, right).scores[0]
+    scores = evaluation.evaluate(case.fitted.program, right).scores[0]
     assert promise["correct_rows"] == len(scores)
     threshold = np.sort(scores)[promise["order_statistic"] - 1]
     assert threshold == calibrate(scores, FalseAlarmTarget())

@@ -6,26 +6,36 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from edgemon.compiler import fitting
+from edgemon.compiler import evaluation, fitting
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 
 TAPS = {
-    "softmax": ("logits",),
-    "entropy": ("logits",),
+    **dict.fromkeys((m.kind for m in OUTPUT_SCORES), ("logits",)),
+    **dict.fromkeys(("second_opinion", "mahalanobis_gap", "rmds"), ("features",)),
+    **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
+    **dict.fromkeys(("errors", "scod"), ("features", "logits")),
+    "fdbd": ("features", "logits"),
+    "forest": ("features", "logits"),
+    "boosted_opinion": ("features", "logits"),
     "box": ("features",),
     "deepinfer": ("features",),
     "prophecy": ("features", "logits", "output"),
+    "selfchecker": ("features", "logits"),
 }
-CALIBRATED = {"softmax", "entropy"}  # the others bring their own thresholds
-WITHOUT_SIGNAL = {"deepinfer"}  # by its own nature: see docs/monitors.md
+# These bring thresholds of their own; the others' are calibrated.
+OWN_RULE = {"box", "deepinfer", "forest", "prophecy", "selfchecker"}
+# deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
+WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes"}
 Splits = dict[str, Recording]
 
 
@@ -46,6 +56,12 @@ def estimator(request: pytest.FixtureRequest) -> MonitorEstimator:
         shapes = ((WIDTH, 8, "relu"), (8, CLASSES, "softmax"))
         layers = [(rng.normal(0, 1, (n, k)), rng.normal(0, 1, k), a) for n, k, a in shapes]
         found.set_params(layers=tuple(layers))
+    if isinstance(found, FusionMonitor):
+        signals = ("msp_t", "second_opinion", "prototype_odds", "forest")
+        found.set_params(signals=tuple(MONITORS[n](taps=TAPS[n]) for n in signals))
+    if request.param == "scod":
+        novelty = ("fdbd", "density")
+        found.set_params(novelty=tuple(MONITORS[n](taps=TAPS[n]) for n in novelty))
     return found
 
 
@@ -60,12 +76,15 @@ def test_constructor_only_stores_parameters(estimator: MonitorEstimator) -> None
 
 
 def test_fit_returns_self_and_is_repeatable(estimator: MonitorEstimator, splits: Splits) -> None:
+    again = clone(estimator)
     assert estimator.fit(splits["fit"]) is estimator
     assert [name for name in vars(estimator) if name.endswith("_")]
-    assert lowered(estimator, splits) == lowered(clone(estimator).fit(splits["fit"]), splits)
+    assert lowered(estimator, splits) == lowered(again.fit(splits["fit"]), splits)
 
 
 def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
+    if isinstance(estimator, FusionMonitor):
+        fitting.combine(estimator, "output", splits["threshold"])
     builder = Builder(splits["fit"].taps, real=True)
     estimator.lower(builder, builder.node("argmax", builder.tap("output")))
     return b"".join(n.op.encode() + b"".join(t.tobytes() for t in n.tables) for n in builder.nodes)
@@ -76,7 +95,7 @@ def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Spl
     vectors = fitting.self_test(fitted.program, splits["test"])
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
-    proof = prove(artifact, onnx, fitting.blocks(fitted.program, splits["test"]))
+    proof = prove(artifact, onnx, evaluation.blocks(fitted.program, splits["test"]))
     assert proof.first_mismatch is None
     assert proof.rows == 900
     assert proof.neighbours > 100
@@ -95,10 +114,11 @@ def test_calibrated_thresholds_keep_the_promise_on_the_threshold_rows(
     estimator: MonitorEstimator, splits: Splits
 ) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget(0.1, 0.9))
-    assert fitted.calibrated == (estimator.kind in CALIBRATED,)
-    if estimator.kind in CALIBRATED:
-        right = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
-        assert (fitting.evaluate(fitted.program, right).verdict != 0).mean() <= 0.1
+    assert fitted.calibrated == (estimator.kind not in OWN_RULE,)
+    if estimator.kind not in OWN_RULE:
+        rows = fitted.threshold_rows
+        right = rows.take(np.flatnonzero(rows.correct))
+        assert (evaluation.evaluate(fitted.program, right).verdict != 0).mean() <= 0.1
 
 
 def test_reason_formats(estimator: MonitorEstimator) -> None:
@@ -135,10 +155,10 @@ def test_bad_monitor_lists_are_refused(text: str, message: str) -> None:
 
 
 def test_settings_are_parsed_with_their_types() -> None:
-    box, entropy = parse("box:gamma=0.35:max_clusters=3, softmax:score=entropy")
+    box, gen = parse("box:gamma=0.35:max_clusters=3, gen:gamma=0.2")
     assert box.get_params()["gamma"] == 0.35
     assert box.get_params()["max_clusters"] == 3
     (prophecy,) = parse("prophecy:on_off=yes:prune=no")
     assert prophecy.get_params()["on_off"] is True
     assert prophecy.get_params()["prune"] is False
-    assert entropy.get_params()["score"] == "entropy"
+    assert gen.get_params()["gamma"] == 0.2

@@ -1,0 +1,47 @@
+"""What programs compute on recorded rows, by the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler import reference
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder, Program
+from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
+from edgemon.compiler.recording import Recording
+from edgemon.runtime.evaluation import Evaluation
+
+BLOCK = 2048  # rows evaluated at a time
+
+
+def blocks(program: Program, rows: Recording) -> Iterator[list[npt.NDArray[Any]]]:
+    """The program's taps over all rows, in blocks."""
+    for start in range(0, len(rows), BLOCK):
+        index = np.arange(start, min(start + BLOCK, len(rows)))
+        yield [np.asarray(rows.codes(t.name, index)) for t in program.taps]
+
+
+def evaluate(program: Program, rows: Recording) -> Evaluation:
+    """The reference's results for all rows."""
+    parts = [reference.evaluate(program, taps) for taps in blocks(program, rows)]
+    if not parts:
+        raise CompileError("no rows to evaluate")
+    scores = zip(*(p.scores for p in parts), strict=True)
+    return Evaluation(
+        np.concatenate([p.verdict for p in parts]),
+        np.concatenate([p.reason for p in parts]),
+        np.concatenate([p.predicted for p in parts]),
+        np.concatenate([p.verdicts for p in parts]),
+        tuple(np.concatenate(s) for s in scores),
+    )
+
+
+def predicted_class(builder: Builder, output: int) -> int:
+    """The class node: the argmax, or of one output unit whether it exceeds a half."""
+    if builder.value(output).length == 1:
+        return builder.node("exceeds", output, tables=[np.array([ONE_UNIT_ABOVE])])
+    return builder.node("argmax", output)

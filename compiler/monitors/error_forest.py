@@ -1,0 +1,181 @@
+"""Trees on what goes into a network, what it makes of it, and what it answers.
+
+* forest: a class-balanced random forest (Breiman, Machine Learning 2001) that predicts whether the
+  answer is wrong; with one tree, a rule table on several layers at once. Without the output among
+  its inputs most of the gain is gone.
+* boosted_opinion: gradient boosted trees (Friedman, Annals of Statistics 2001) that classify the
+  row themselves; their log-odds against the model's answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.forest import Forest
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.models import taps as tap_rules
+from edgemon.compiler.models.base import Model
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.gaussian import WIDEST_INPUT
+from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
+from edgemon.compiler.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+UNIT = 1 << 12  # of whole numbers that leaves hold
+
+
+class WholeNetworkMonitor(MonitorEstimator):
+    """Base: by default reads the input (if it is narrow), the layer before the last, the logits."""
+
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits")
+    most_taps: ClassVar[int | None] = None
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        entry = model.graph.tensors[model.graph.inputs[0]]
+        narrow = entry.length <= WIDEST_INPUT
+        if narrow and tap_rules.obstacle(model.graph, entry) is None:
+            return (entry.name, *self.default_taps)
+        return self.default_taps
+
+
+class ForestMonitor(WholeNetworkMonitor):
+    """Mean over the trees of the class-balanced share of wrong rows in the leaf, minus one half."""
+
+    kind: ClassVar[str] = "forest"
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "trees": (1, 1000),
+        "max_depth": (1, 16),
+        "min_rows": (1, 1_000_000),
+    }
+    what: ClassVar[str] = "trees on input, hidden values and output"
+    source: ClassVar[str] = (
+        "Breiman: Random Forests, Machine Learning 2001, on the layers of a classifier"
+    )
+
+    def __init__(
+        self,
+        taps: tuple[str, ...] = (),
+        trees: int = 16,
+        max_depth: int = 6,
+        min_rows: int = 5,
+        seed: int = 0,
+    ) -> None:
+        self.taps = taps
+        self.trees = trees
+        self.max_depth = max_depth
+        self.min_rows = min_rows
+        self.seed = seed
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs right and wrong rows among the fit rows."""
+        self.check_taps()
+        self.check_settings()
+        wrong = ~recording.correct
+        if not wrong.any() or wrong.all():
+            raise CompileError(
+                f"forest: all {wrong.size} fit rows are classified "
+                f"{'wrongly' if wrong.all() else 'correctly'}; it learns from both, so fit on rows "
+                "that the model was not trained on (--fit)"
+            )
+        self.forest_ = RandomForestClassifier(
+            self.trees, max_depth=self.max_depth, min_samples_leaf=self.min_rows,
+            class_weight="balanced", bootstrap=self.trees > 1, random_state=self.seed,
+            max_features="sqrt" if self.trees > 1 else None,
+        ).fit(joined_values(recording, self.taps), wrong)  # fmt: skip
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
+        trees = [t.tree_ for t in self.forest_.estimators_]
+        share = [t.value[:, 0, 1] / t.value[:, 0, :].sum(axis=1) for t in trees]
+        forest = Forest.from_sklearn(trees, [np.rint((s - 0.5) * UNIT) for s in share])
+        x = joined(builder, self.taps)
+        score = builder.node("trees", x, tables=forest.pack("float64"))
+        return Score(score, alarm_above=0.0, display_scale=1 / (UNIT * len(trees)))
+
+    def reason(self) -> str:
+        return "trees predict a wrong answer: balanced share of errors less one half is {score}"
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "trees": len(self.forest_.estimators_),
+            "leaves": sum(int(t.get_n_leaves()) for t in self.forest_.estimators_),
+        }
+
+
+class BoostedOpinionMonitor(WholeNetworkMonitor):
+    """Log-odds against the predicted class, of trees that learn from the labels alone."""
+
+    kind: ClassVar[str] = "boosted_opinion"
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "max_depth": (1, 8)}
+    what: ClassVar[str] = "a second classifier, of boosted trees, disagrees"
+    source: ClassVar[str] = (
+        "Friedman: Greedy Function Approximation, a Gradient Boosting Machine, Annals of "
+        "Statistics 2001"
+    )
+
+    def __init__(
+        self, taps: tuple[str, ...] = (), trees: int = 40, max_depth: int = 3, seed: int = 0
+    ) -> None:
+        self.taps = taps
+        self.trees = trees
+        self.max_depth = max_depth
+        self.seed = seed
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs labels of at least two classes."""
+        self.check_taps()
+        self.check_settings()
+        labels = np.asarray(recording.labels)
+        if len(np.unique(labels)) < 2:
+            raise CompileError("boosted_opinion: the fit rows are all of one class")
+        self.n_classes_ = recording.n_classes
+        x = joined_values(recording, self.taps)
+        self.boosted_ = GradientBoostingClassifier(
+            n_estimators=self.trees, max_depth=self.max_depth, subsample=0.8,
+            random_state=self.seed,
+        ).fit(x, labels)  # fmt: skip
+        self.start_ = np.atleast_1d(self.boosted_._raw_predict_init(x[:1])[0])
+        self.accuracy_ = float(self.boosted_.score(x, labels))
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        x = joined(builder, self.taps)
+        sums = [self._sum(builder, x, k) for k in range(self.boosted_.estimators_.shape[1])]
+        whole = sums[0]
+        for following in sums[1:]:
+            whole = builder.node("concat", whole, following)
+        # What lacks fit rows is never the likelier class.
+        present = self.boosted_.classes_.astype(int)
+        weight = np.zeros((self.n_classes_, len(sums)))
+        bias = np.full(self.n_classes_, -60.0)
+        if len(sums) == 1:
+            weight[present, 0] = np.array([-0.5, 0.5])
+        else:
+            weight[present] = np.eye(len(sums))
+        bias[present] = 0.0
+        scores = builder.node("affine", whole, tables=[weight.ravel(), bias])
+        return Score(log_odds_against(builder, scores, predicted))
+
+    def _sum(self, builder: Builder, x: int, k: int) -> int:
+        """Value id of the k-th series' raw score, in nats."""
+        trees = [t.tree_ for t in self.boosted_.estimators_[:, k]]
+        values = [t.value[:, 0, 0] * self.boosted_.learning_rate for t in trees]
+        values[0] = values[0] + self.start_[k]
+        forest = Forest.from_sklearn(trees, [np.rint(v * UNIT) for v in values])
+        total = builder.node("trees", x, tables=forest.pack("float64"))
+        return builder.node("scale", total, tables=[np.array([1 / UNIT])])
+
+    def reason(self) -> str:
+        return f"{self.what}: log-odds against this class are {{score}}, above {{threshold}}"
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "trees": int(self.boosted_.estimators_.size),
+            "accuracy_on_fit_rows": self.accuracy_,
+        }

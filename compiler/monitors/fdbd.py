@@ -1,0 +1,71 @@
+"""Distance to the decision boundaries.
+
+Liu, Qin: "Fast Decision Boundary based Out-of-Distribution Detector", ICML 2024 (fDBD): the mean
+distance of the features to the boundaries between the predicted class and each other, relative to
+the features' distance from their mean. Small is suspicious.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.vectors import logits_of, logits_values
+from edgemon.compiler.recording import Recording
+
+
+class BoundaryMonitor(MonitorEstimator):
+    """Reads the features in front of the last layer and the logits (in this order). The last
+    layer's weights are found by least squares from the recorded features to the logits.
+
+    The score is the logarithm of the inverse ratio.
+    """
+
+    kind: ClassVar[str] = "fdbd"
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits")
+    least_taps: ClassVar[int] = 2
+    most_taps: ClassVar[int | None] = 2
+    reads_layers: ClassVar[bool] = False
+    what: ClassVar[str] = "close to the decision boundaries"
+    source: ClassVar[str] = (
+        "Liu, Qin: Fast Decision Boundary based Out-of-Distribution Detector, ICML 2024"
+    )
+
+    def __init__(self, taps: tuple[str, ...] = ()) -> None:
+        self.taps = taps
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs no labels."""
+        self.check_taps()
+        features, logits = self.taps
+        x, z = recording.features(features), logits_values(recording, logits)
+        self.mean_ = x.mean(axis=0)
+        weight = np.linalg.lstsq(x - self.mean_, z - z.mean(axis=0), rcond=None)[0]
+        apart = np.linalg.norm(weight[:, :, None] - weight[:, None, :], axis=0)
+        typical = np.median(apart[apart > 0]) if (apart > 0).any() else 1.0
+        inverse = 1.0 / np.maximum(apart, typical * 1e-3)
+        np.fill_diagonal(inverse, 0.0)
+        inverse /= max(1, len(inverse) - 1)
+        # Row y holds sum over c of (z_y - z_c) / |w_y - w_c| as a linear function of z.
+        self.boundaries_ = np.diag(inverse.sum(axis=1)) - inverse
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        features, logits = self.taps
+        z = logits_of(builder, logits, predicted)
+        classes = len(self.boundaries_)
+        every = builder.node("affine", z, tables=[self.boundaries_.ravel(), np.zeros(classes)])
+        near = builder.node("log", builder.node("select", every, predicted))
+        far = builder.node("distances", builder.features(features), tables=[self.mean_])
+        half = np.array([0.5])
+        size = builder.node("scale", builder.node("log", far), tables=[half])
+        return Score(builder.node("sub", size, near))
+
+    def reason(self) -> str:
+        return "close to the decision boundaries for its size: {score}, above {threshold}"
+
+    def details(self) -> dict[str, Any]:
+        return {"classes": len(self.boundaries_), "features": len(self.mean_)}

@@ -1,0 +1,203 @@
+"""Several signals as one score that explains itself.
+
+Each signal becomes a surprise: -log of its tail probability among correct held-out rows. A *stack*
+weighs surprises as a logistic regression on held-out right and wrong rows does, with weights that
+cannot be negative. Profile ``errors`` is the stack. Profile ``scod`` (selective classification with
+out-of-distribution detection) adds surprises of novelty signals, which no error can teach a weight:
+theirs is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder, Monitor
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.stack import Choice, choose, stack_weights
+from edgemon.compiler.monitors.tails import UNIT, Surprise, forest_of
+from edgemon.compiler.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+QUANTILE = 0.99  # of correct held-out rows; explanations compare with it
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One signal of a fusion: what it adds to the score."""
+
+    member: MonitorEstimator
+    surprise: Surprise
+    weight: float
+    usual: float  # QUANTILE of its scores on correct held-out rows
+    novelty: bool
+
+    @property
+    def table(self) -> tuple[Floats, Floats]:
+        """Knots, and whole values in UNIT-ths of a nat."""
+        return self.surprise.knots, np.rint(self.weight * UNIT * self.surprise.values)
+
+
+class FusionMonitor(MonitorEstimator):
+    """Base of the profiles. ``signals`` are monitors that learn from errors, ``novelty`` ones that
+    do not. After ``fit`` the members know the fit rows; ``combine`` learns the rest from held-out
+    rows, on which the members are as surprised as they will be on the device."""
+
+    most_taps: ClassVar[int | None] = None
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "novelty_weight": (0, 10),
+        "budget_kb": (1, 4096),
+    }
+
+    def __init__(
+        self,
+        taps: tuple[str, ...] = (),
+        signals: tuple[MonitorEstimator, ...] = (),
+        novelty: tuple[MonitorEstimator, ...] = (),
+        novelty_weight: float = 0.28,
+        budget_kb: float = 32.0,
+        seed: int = 0,
+    ) -> None:
+        self.taps = taps
+        self.signals = signals
+        self.novelty = novelty
+        self.novelty_weight = novelty_weight
+        self.budget_kb = budget_kb
+        self.seed = seed
+
+    @property
+    def members(self) -> tuple[MonitorEstimator, ...]:
+        return (*self.signals, *self.novelty)
+
+    def fit(self, recording: Recording) -> Self:
+        """Fit the members; those that cannot learn from these rows are left out, with the reason
+        in ``left_out_``."""
+        self.check_taps()
+        self.check_settings()
+        self.left_out_: dict[str, str] = {}
+        fitted = []
+        for member in self.members:
+            try:
+                fitted.append(member.fit(recording))
+            except CompileError as error:
+                self.left_out_[member.kind] = str(error)
+        self.fitted_ = tuple(fitted)
+        if not any(m in self.signals for m in fitted):
+            raise CompileError(
+                f"{self.kind}: no signal can be learned from these fit rows: "
+                + "; ".join(self.left_out_.values())
+            )
+        return self
+
+    def combine(self, scores: Floats, wrong: Bools, sizes: Sequence[int]) -> Self:
+        """Learn from held-out rows on which the model is ``wrong`` (n,).
+
+        Args:
+            scores: (n, members that were fitted) as the device computes them.
+            sizes: bytes that each of them adds to the artifact.
+        """
+        right = ~wrong
+        surprises = [Surprise.of(column[right]) for column in scores.T]
+        seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
+        own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
+        new = [i for i, m in enumerate(self.fitted_) if m not in self.signals]
+        self.choices_: list[Choice] = choose(
+            [self.fitted_[i].kind for i in own], seen[:, own], wrong, [sizes[i] for i in own],
+            self.budget_kb * 1024 - sum(sizes[i] for i in new), self.seed,
+        )  # fmt: skip
+        kept = [own[c.index] for c in self.choices_ if c.kept]
+        weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
+        self.terms_: list[Term] = []
+        stack = np.zeros(len(scores))
+        for i, weight in zip([*kept, *new], weights, strict=True):
+            if weight > 0:
+                usual = float(np.quantile(scores[right, i], QUANTILE))
+                self.terms_.append(Term(self.fitted_[i], surprises[i], weight, usual, i in new))
+                if i in kept:
+                    stack += _looked_up(self.terms_[-1].table, scores[:, i])
+        self.stack_surprise_ = Surprise.of(stack[right])
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        self.signal_scores_ = [t.member.lower(builder, predicted) for t in self.terms_]
+        parts = list(zip(self.terms_, self.signal_scores_, strict=True))
+        learned = [(t, s.id) for t, s in parts if not t.novelty]
+        stack = self._sum(builder, [s for _, s in learned], [t.table for t, _ in learned])
+        if len(learned) == len(parts):
+            return Score(stack, display_scale=1 / UNIT)
+        knots, values = self.stack_surprise_.knots, self.stack_surprise_.values
+        new = [(t, s.id) for t, s in parts if t.novelty]
+        total = self._sum(
+            builder,
+            [stack, *(s for _, s in new)],
+            [(knots, np.rint(UNIT * values)), *(t.table for t, _ in new)],
+        )
+        return Score(total, display_scale=1 / UNIT)
+
+    @staticmethod
+    def _sum(
+        builder: Builder, scores: Sequence[int], tables: Sequence[tuple[Floats, Floats]]
+    ) -> int:
+        whole = scores[0]
+        for following in scores[1:]:
+            whole = builder.node("concat", whole, following)
+        return builder.node("trees", whole, tables=forest_of(tables).pack("float64"))
+
+    def reason(self) -> str:
+        return "its signals together are too surprising: {score} nats, above {threshold}"
+
+    def signal_names(self) -> list[str]:
+        """Of the terms, as the artifact's monitors are called."""
+        return [f"{self.kind}.{t.member.kind}" for t in self.terms_]
+
+    def terms_json(self) -> list[dict[str, Any]]:
+        """What it takes to explain an alarm: for each signal its steps of surprise, in the units
+        that people are shown."""
+        found = []
+        for name, term, score in zip(
+            self.signal_names(), self.terms_, self.signal_scores_, strict=True
+        ):
+            shown = Monitor("", 0, 0, 0, score.display, score.display_scale).shown
+            found.append(
+                {
+                    "monitor": name,
+                    "what": term.member.what,
+                    "knots": [_short(shown(k)) for k in term.surprise.knots.tolist()],
+                    "values": [_short(term.weight * v) for v in term.surprise.values.tolist()],
+                    "usual": _short(shown(term.usual)),
+                }
+            )
+        return found
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "signals": [
+                {
+                    "signal": t.member.kind,
+                    "weight": t.weight,
+                    "learned": not t.novelty,
+                    "taps": list(t.member.taps),
+                    **t.member.details(),
+                }
+                for t in self.terms_
+            ],
+            "selection": [c.to_json() for c in self.choices_],
+            "left_out": self.left_out_,
+        }
+
+
+def _short(value: float) -> float:
+    """To five digits: metadata is for people, and takes room on the device."""
+    return float(f"{value:.5g}")
+
+
+def _looked_up(table: tuple[Floats, Floats], scores: Floats) -> Floats:
+    knots, values = table
+    return np.asarray(values[np.searchsorted(knots, scores, side="left")])

@@ -1,0 +1,69 @@
+"""Fusions that choose their signals themselves, for two purposes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edgemon.compiler.models import taps as tap_rules
+from edgemon.compiler.models.base import Model
+from edgemon.compiler.monitors.base import MonitorEstimator
+from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
+from edgemon.compiler.monitors.fdbd import BoundaryMonitor
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.gaussian import WIDEST_INPUT, DensityMonitor
+from edgemon.compiler.monitors.output_scores import TemperatureMonitor
+from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
+from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
+
+MOST_CLASSES = 10  # of a model for which boosted trees, one series a class, stay small
+
+
+class ErrorsMonitor(FusionMonitor):
+    """A stack of cheap signals against the model's own errors."""
+
+    kind: ClassVar[str] = "errors"
+    what: ClassVar[str] = "fusion of signals against the model's own errors"
+    source: ClassVar[str] = (
+        "Fisher's combination of tail probabilities, weighed by logistic regression"
+    )
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        self.signals = _error_signals(model, self.seed)
+        self.novelty = ()
+        return ()
+
+
+class ScodMonitor(FusionMonitor):
+    """The stack, and the surprise of novelty signals."""
+
+    kind: ClassVar[str] = "scod"
+    what: ClassVar[str] = "fusion of signals against own errors and novel inputs"
+    source: ClassVar[str] = (
+        "Fisher's combination of tail probabilities; Xia, Bouganis: Augmenting Softmax "
+        "Information for Selective Classification with Out-of-Distribution Data, ACCV 2022, "
+        "for the task"
+    )
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        self.signals = _error_signals(model, self.seed)
+        penultimate = "penultimate" in tap_rules.suggest(model.graph)
+        features = (PrototypesMonitor(seed=self.seed), BoundaryMonitor()) if penultimate else ()
+        self.signals = tuple(s for s in self.signals if not isinstance(s, BoundaryMonitor))
+        self.novelty = (*features, DensityMonitor())
+        return ()
+
+
+def _error_signals(model: Model, seed: int) -> tuple[MonitorEstimator, ...]:
+    """What this model offers, cheapest first."""
+    signals: list[MonitorEstimator] = [TemperatureMonitor()]
+    if "penultimate" in tap_rules.suggest(model.graph):
+        signals += [
+            SecondOpinionMonitor(seed=seed), MahalanobisGapMonitor(seed=seed), BoundaryMonitor(),
+            PrototypeOddsMonitor(seed=seed),
+        ]  # fmt: skip
+    entry = model.graph.tensors[model.graph.inputs[0]]
+    if entry.length <= WIDEST_INPUT:
+        signals.append(ForestMonitor(seed=seed))
+        if model.n_classes <= MOST_CLASSES:
+            signals.append(BoostedOpinionMonitor(seed=seed))
+    return tuple(signals)

@@ -1,0 +1,140 @@
+"""Prototypes: how near is the nearest of a few typical feature vectors, and of which class?
+
+After k-nearest-neighbour detection (Sun, Ming, Zhu, Li: "Out-of-Distribution Detection with Deep
+Nearest Neighbors", ICML 2022) on normalised features, with k-means centres of each class in place
+of all rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, logsumexp
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances
+
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against, negated
+from edgemon.compiler.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+SHARPNESS = (1.0, 1e4)  # bounds of the inverse kernel variance
+SAMPLE = 5000  # fit rows on which the sharpness is found
+
+
+class PrototypesMonitor(MonitorEstimator):
+    """Half the squared distance to the nearest prototype of any class. Feature vectors are scaled
+    to length 1."""
+
+    kind: ClassVar[str] = "prototypes"
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
+    most_taps: ClassVar[int | None] = None
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"per_class": (1, 1024)}
+    what: ClassVar[str] = "unlike all typical rows"
+    source: ClassVar[str] = (
+        "Sun, Ming, Zhu, Li: Out-of-Distribution Detection with Deep Nearest Neighbors, ICML 2022, "
+        "with cluster centres in place of rows"
+    )
+
+    def __init__(self, taps: tuple[str, ...] = (), per_class: int = 16, seed: int = 0) -> None:
+        self.taps = taps
+        self.per_class = per_class
+        self.seed = seed
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs labels; prototypes are of correctly classified rows. A class without such rows
+        borrows the centre of all."""
+        self.check_taps()
+        self.check_settings()
+        x = _normalised(joined_values(recording, self.taps))
+        labels = np.asarray(recording.labels)
+        centres = np.stack(
+            [
+                self._centres(x[recording.correct & (labels == c)], x.mean(axis=0))
+                for c in range(recording.n_classes)
+            ]
+        )
+        self.unit_ = float(np.abs(centres).max() / 127) or 1.0
+        self.codes_ = np.rint(centres / self.unit_).astype(np.int8)
+        return self
+
+    def _centres(self, x: Floats, fallback: Floats) -> Floats:
+        """(per_class, width): cluster centres, repeated where there are fewer rows."""
+        if not len(x):
+            return np.tile(fallback, (self.per_class, 1))
+        count = min(self.per_class, len(np.unique(x, axis=0)))
+        found = KMeans(count, n_init=1, random_state=self.seed).fit(x).cluster_centers_
+        return np.asarray(found[np.arange(self.per_class) % count], np.float64)
+
+    def _nearness(self, builder: Builder) -> int:
+        """Value id of minus half the squared distance to each prototype, class by class."""
+        classes, count, width = self.codes_.shape
+        x = joined(builder, self.taps)
+        squares = builder.node("distances", x, tables=[np.zeros(width)])
+        half = builder.node("scale", builder.node("log", squares), tables=[np.array([0.5])])
+        y = builder.node("div", x, builder.node("exp", half))
+        tables: list[npt.NDArray[Any]] = [
+            np.array([1, classes * count], np.uint32), self.codes_.ravel(),
+            np.array([self.unit_]), np.zeros(classes * count),
+        ]  # fmt: skip
+        return builder.node("kernels", y, tables=tables)
+
+    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
+        return Score(negated(builder, builder.node("max", self._nearness(builder))))
+
+    def reason(self) -> str:
+        return "unlike all typical rows: half a squared distance of {score}, above {threshold}"
+
+    def details(self) -> dict[str, Any]:
+        _, count, width = self.codes_.shape
+        return {"prototypes_per_class": count, "features": width}
+
+
+class PrototypeOddsMonitor(PrototypesMonitor):
+    """Log-odds against the predicted class, where each class is a mixture of equal Gaussians at its
+    prototypes."""
+
+    kind: ClassVar[str] = "prototype_odds"
+    what: ClassVar[str] = "nearer to the typical rows of another class"
+
+    def fit(self, recording: Recording) -> Self:
+        super().fit(recording)
+        x = _normalised(joined_values(recording, self.taps))[:SAMPLE]
+        self.sharpness_ = self._sharpness(x, np.asarray(recording.labels)[:SAMPLE])
+        return self
+
+    def _sharpness(self, x: Floats, labels: npt.NDArray[Any]) -> float:
+        """The inverse variance with the least negative log-likelihood of the labels."""
+        classes, count, width = self.codes_.shape
+        centres = self.codes_.reshape(-1, width) * self.unit_
+        half = pairwise_distances(x, centres, metric="sqeuclidean") / 2
+        rows = np.arange(len(x))
+
+        def loss(log_sharpness: float) -> float:
+            near = -np.exp(log_sharpness) * half.reshape(len(x), classes, count)
+            scores: Floats = log_softmax(logsumexp(near, axis=2), axis=1)
+            return float(-scores[rows, labels].mean())
+
+        bounds = tuple(np.log(SHARPNESS))
+        return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        near = builder.node("scale", self._nearness(builder), tables=[np.array([self.sharpness_])])
+        groups = [np.array([len(self.codes_)], np.uint32)]
+        scores = builder.node("logsumexp", near, tables=groups)
+        return Score(log_odds_against(builder, scores, predicted))
+
+    def reason(self) -> str:
+        return "nearer to another class: log-odds against this one are {score}, above {threshold}"
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "sharpness": self.sharpness_}
+
+
+def _normalised(x: Floats) -> Floats:
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-19))

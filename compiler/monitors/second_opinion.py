@@ -1,0 +1,135 @@
+"""A second opinion: another classifier on the tapped features judges the model's answer.
+
+The score is its own log-odds against the predicted class, which is high where it disagrees and
+moderate where it is unsure itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
+from edgemon.compiler.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+PENALTIES = (0.01, 0.1, 1.0)  # inverse strengths of the ridge penalty that are tried
+NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
+
+
+class LinearOpinion(MonitorEstimator):
+    """Base: a linear score a class, ``weight_`` (classes, width) and ``bias_`` (classes,)."""
+
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
+    most_taps: ClassVar[int | None] = None
+
+    weight_: Floats
+    bias_: Floats
+
+    def __init__(self, taps: tuple[str, ...] = (), seed: int = 0) -> None:
+        self.taps = taps
+        self.seed = seed
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs labels of at least two classes. Learns from the labels, never from the model's
+        answers."""
+        self.check_taps()
+        self.check_settings()
+        labels = np.asarray(recording.labels)
+        present, counts = np.unique(labels, return_counts=True)
+        if len(present) < 2 or counts.max() == len(labels):
+            raise CompileError(f"{self.kind}: the fit rows are all of one class")
+        scaler = StandardScaler()
+        x = scaler.fit_transform(joined_values(recording, self.taps))
+        weight, bias = self._coefficients(x, labels)
+        if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
+            weight = np.concatenate([-weight, weight]) / 2
+            bias = np.concatenate([-bias, bias]) / 2
+        self.weight_ = np.zeros((recording.n_classes, x.shape[1]))
+        self.bias_ = np.full(recording.n_classes, bias.min() + NO_CLASS)
+        self.weight_[present] = weight / scaler.scale_
+        self.bias_[present] = bias - self.weight_[present] @ scaler.mean_
+        scores = joined_values(recording, self.taps) @ self.weight_.T + self.bias_
+        self.accuracy_ = float((scores.argmax(axis=1) == labels).mean())
+        return self
+
+    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        x = joined(builder, self.taps)
+        scores = builder.node("affine", x, tables=[self.weight_.ravel(), self.bias_])
+        return Score(log_odds_against(builder, scores, predicted))
+
+    def reason(self) -> str:
+        return f"{self.what}: log-odds against this class are {{score}}, above {{threshold}}"
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "features": int(self.weight_.shape[1]),
+            "weights": int(self.weight_.size),
+            "accuracy_on_fit_rows": self.accuracy_,
+        }
+
+
+class SecondOpinionMonitor(LinearOpinion):
+    """Multinomial logistic regression with a ridge penalty, whose strength is chosen on a quarter
+    of the fit rows."""
+
+    kind: ClassVar[str] = "second_opinion"
+    what: ClassVar[str] = "a second, linear classifier disagrees"
+    source: ClassVar[str] = (
+        "a linear probe of the hidden layers (Alain, Bengio, ICLR workshop 2017) that judges "
+        "the answer"
+    )
+
+    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        self.penalty_ = self._penalty(x, labels)
+        model = LogisticRegression(C=self.penalty_, max_iter=300).fit(x, labels)
+        return np.asarray(model.coef_), np.asarray(model.intercept_)
+
+    def _penalty(self, x: Floats, labels: npt.NDArray[Any]) -> float:
+        often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
+        x, labels = x[often], labels[often]
+        if len(np.unique(labels)) < 2:
+            return PENALTIES[1]
+        learn, judge = train_test_split(
+            np.arange(len(x)), test_size=0.25, random_state=self.seed, stratify=labels
+        )
+
+        def loss(penalty: float) -> float:
+            model = LogisticRegression(C=penalty, max_iter=300).fit(x[learn], labels[learn])
+            found: float = log_loss(labels[judge], model.predict_proba(x[judge]))
+            return found
+
+        return min(PENALTIES, key=loss)
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "penalty": self.penalty_}
+
+
+class MahalanobisGapMonitor(LinearOpinion):
+    """Difference of Mahalanobis distances under one covariance of all classes, which is linear in
+    the features: here as posterior log-odds of that Gaussian model."""
+
+    kind: ClassVar[str] = "mahalanobis_gap"
+    what: ClassVar[str] = "features lie closer to another class"
+    source: ClassVar[str] = (
+        "Lee, Lee, Lee, Shin: A Simple Unified Framework for Detecting Out-of-Distribution "
+        "Samples and Adversarial Attacks, NeurIPS 2018, as the difference of two distances"
+    )
+
+    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, labels)
+        return np.asarray(model.coef_), np.asarray(model.intercept_)

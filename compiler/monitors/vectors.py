@@ -1,0 +1,63 @@
+"""What scores have in common: features of several layers as one vector, logits, log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
+from edgemon.compiler.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+
+def joined_values(recording: Recording, taps: Sequence[str]) -> Floats:
+    """(n, width): the features of all taps side by side; same as ``joined``."""
+    return np.concatenate([recording.features(name) for name in taps], axis=1)
+
+
+def joined(builder: Builder, taps: Sequence[str]) -> int:
+    """Value id of the features of all taps as one vector."""
+    whole = builder.features(taps[0])
+    for name in taps[1:]:
+        whole = builder.node("concat", whole, builder.features(name))
+    return whole
+
+
+def logits_of(builder: Builder, tap: str, predicted: int) -> int:
+    """Value id of one logit a class. One unit in front of its sigmoid is the logit of class 1
+    against a 0 for class 0. A model without a sigmoid decides at one half: its distance from there
+    takes that place."""
+    id_ = builder.tap(tap)
+    if builder.value(id_).length > 1:
+        return id_
+    (output,) = builder.nodes[predicted - len(builder.taps)].inputs
+    bias = np.array([0.0, -ONE_UNIT_ABOVE if id_ == output else 0.0])
+    return builder.node("affine", id_, tables=[np.array([0.0, 1.0]), bias])
+
+
+def logits_values(recording: Recording, tap: str) -> Floats:
+    """(n, classes): same as ``logits_of``."""
+    values = recording.values(tap)
+    if values.shape[1] > 1:
+        return values
+    shift = ONE_UNIT_ABOVE if tap == recording.taps[0].name else 0.0
+    return np.concatenate([np.zeros_like(values), values - shift], axis=1)
+
+
+def negated(builder: Builder, x: int) -> int:
+    """Value id of ``-x``."""
+    length = builder.value(x).length
+    return builder.node("affine", x, tables=[-np.eye(length).ravel(), np.zeros(length)])
+
+
+def log_odds_against(builder: Builder, scores: int, predicted: int) -> int:
+    """Value id of the log-odds (nats) that another class is the right one, where ``scores`` are
+    unnormalised log-probabilities, one a class."""
+    e = builder.node("exp", builder.node("sub", scores, builder.node("max", scores)))
+    others = builder.node("sum", builder.node("omit", e, predicted))
+    own = builder.node("select", e, predicted)
+    return builder.node("sub", builder.node("log", others), builder.node("log", own))
