@@ -7,7 +7,7 @@ reader's light or dark theme. The same numbers give the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from io import StringIO
@@ -31,7 +31,10 @@ VARIABLES = {
 }
 DASHES = ("-", "--", "-.")  # beyond six monitors the colours come again with another dash
 TOGETHER = "all together"
-LEGEND_COLUMNS = 3
+NOTHING = "no monitor"
+WIDTH = 4.8  # inches
+MOST_COLUMNS = 3  # of a legend
+HANDLE, LETTER = 0.42, 0.074  # inches, of a legend's line with its spaces, and of a letter
 
 STYLE = {
     "svg.fonttype": "none",
@@ -56,13 +59,16 @@ STYLE = {
     "figure.facecolor": "none",
     "legend.frameon": False,
     "legend.fontsize": 9,
+    "legend.handlelength": 1.5,
+    "legend.columnspacing": 1.2,
 }
 
 
 def risk_coverage(document: dict[str, Any]) -> str:
     """Share of wrong answers among the trusted, against how many are trusted; a line a monitor,
     with a dot at its threshold."""
-    height = 2.9 + 0.2 * ceil((len(document["monitors"]) + 2) / LEGEND_COLUMNS)
+    labels = [*(m["name"] for m in document["monitors"]), TOGETHER, NOTHING]
+    height = 2.9 + 0.2 * ceil(len(labels) / _columns(labels))
     with _figure("risk", "Risk against coverage", height) as (figure, svg):
         axis: Any = figure.subplots()
         for i, monitor in enumerate(document["monitors"]):
@@ -75,17 +81,15 @@ def risk_coverage(document: dict[str, Any]) -> str:
         if together["risk"] is not None:
             axis.plot(
                 together["coverage"], together["risk"], "D", color=INK, markersize=6,
-                label=f"{TOGETHER}, as compiled",
+                label=TOGETHER,
             )  # fmt: skip
         test = document["splits"]["test"]
-        axis.axhline(
-            test["wrong"] / test["rows"], color=MUTED, linestyle=":", label="without monitors"
-        )
+        axis.axhline(test["wrong"] / test["rows"], color=MUTED, linestyle=":", label=NOTHING)
         axis.set(xlabel="answers trusted", ylabel="of those wrong", xlim=(0, 1.02))
         axis.set_ylim(bottom=0)
         axis.xaxis.set_major_formatter(PercentFormatter(1, 0))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g}%"))
-        figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS)
+        _legend(figure)
     return svg[0]
 
 
@@ -131,7 +135,7 @@ def distribution(monitor: dict[str, Any], number: int) -> str:
             shares = [count / total for count in bins[group]]
             if edges:
                 axis.stairs(shares, edges, fill=True, color=colour, alpha=0.35)
-                axis.stairs(shares, edges, color=colour, label=f"{group} answers ({total:,})")
+                axis.stairs(shares, edges, color=colour, label=f"{group} ({total:,})")
         if bins["infinite_right"] or bins["infinite_wrong"]:
             _beyond(axis, bins)
         if edges:
@@ -143,8 +147,19 @@ def distribution(monitor: dict[str, Any], number: int) -> str:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g}%"))
         axis.set_ylim(bottom=0)
         axis.set(xlabel="score", ylabel="share of each")
-        figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS)
+        _legend(figure)
     return svg[0]
+
+
+def _legend(figure: Figure) -> None:
+    """Below the plot, in as many columns as fit."""
+    labels = [label for axis in figure.axes for label in axis.get_legend_handles_labels()[1]]
+    figure.legend(loc="outside lower center", ncols=_columns(labels))
+
+
+def _columns(labels: Sequence[str]) -> int:
+    widest = HANDLE + LETTER * max(map(len, labels))
+    return max(1, min(MOST_COLUMNS, int(WIDTH / widest)))
 
 
 def _beyond(axis: Any, bins: dict[str, Any]) -> None:
@@ -176,7 +191,7 @@ def _figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list
     """A figure to draw on, ``height`` inches high; its SVG is in the list when the block ends."""
     svg: list[str] = []
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(4.8, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         yield figure, svg
         target = StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
