@@ -56,6 +56,10 @@ class SelfCheckerMonitor(MonitorEstimator):
         "exact_rows": (2, 1_000_000),
     }
     what: ClassVar[str] = "layers that infer another class"
+    source: ClassVar[str] = (
+        "Xiao, Beschastnikh, Rosenblum, Sun, Elbaum, Lin, Dong: Self-Checking Deep Neural Networks "
+        "in Deployment. ICSE 2021"
+    )
 
     def __init__(
         self,
