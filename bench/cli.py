@@ -1,4 +1,4 @@
-"""The commands ``bench``, ``evaluate`` and ``replicate``."""
+"""The commands ``bench``, ``evaluate``, ``replicate`` and ``density-curve``."""
 
 from __future__ import annotations
 
@@ -97,6 +97,37 @@ def replicate(
         study, out, root=root, datasets=[*filter(None, datasets.split(","))],
         methods=[*filter(None, methods.split(","))], chart=chart, reporter=terminal,
     )  # fmt: skip
+    show(terminal, document)
+    terminal.document(document)
+
+
+@app.command(name="density-curve")
+def density_curve(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="As `compile` takes it.")],
+    fit: Annotated[str, typer.Option(help="Rows for densities and for the choice of layers.")],
+    test: Annotated[str, typer.Option(help="Rows to report on.")],
+    taps: Annotated[str, typer.Option(help="Layers, as RULE or NAME (a+b for several).")] = "",
+    rule: Annotated[
+        str, typer.Option(help="majority, advice_differs or any_disagrees.")
+    ] = "majority",
+    preprocess: Annotated[str, typer.Option(help="As `compile` takes it.")] = "",
+    label_order: Annotated[str, typer.Option(help="numeric or string.")] = "numeric",
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    rows: Annotated[int, typer.Option(help="At most so many test rows.")] = 5000,
+    seed: Annotated[int, typer.Option(help="Of the split of the fit rows.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Compact densities of selfchecker against the exact ones: agreement and MCC by bytes."""
+    from edgemon.bench.density_curve import Data, show
+    from edgemon.bench.density_curve import density_curve as measure
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.runtime.preprocess import Preprocess
+
+    terminal = Terminal(as_json=json)
+    data = Data(fit, test, Preprocess.parse(preprocess), label_order, label_column)
+    document = measure(
+        model, data, taps=taps, rule=rule, max_rows=rows, seed=seed, reporter=terminal
+    )
     show(terminal, document)
     terminal.document(document)
 

@@ -54,7 +54,8 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
         found.stdout.strip()
-        == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate']"
+        == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate', "
+        "'density-curve']"
     )
 
 

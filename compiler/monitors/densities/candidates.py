@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,7 +129,7 @@ class LayerCandidates:
         return 2 if self.tap.dtype in ("int8", "uint8") and not self.tap.channels else 4
 
 
-def frontier(candidates: Iterator[Candidate]) -> list[Candidate]:
+def frontier(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Ascending in bytes and in agreement; the others are dropped."""
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (c.size_bytes, -c.agreement)):

@@ -77,7 +77,7 @@ class LayerStatistics:
             rows = x[labels == c][:, self.kept]
             rows -= rows.mean(axis=0)
             within += rows.T @ rows
-        within /= max(1, len(x) - np.count_nonzero(self.counts))
+        within /= max(1, len(x) - int(np.count_nonzero(self.counts)))
         variance, vectors = np.linalg.eigh(within)
         used = variance > FLAT * max(variance.max(initial=0.0), np.finfo(float).tiny)
         return np.asarray(vectors[:, used] / np.sqrt(variance[used]))

@@ -1,0 +1,339 @@
+"""``edgemon density-curve``: what compact densities are worth, byte by byte.
+
+Each layer's class by the exact kernel densities is the yardstick: how often does a compact form
+infer the same class, and what does the alarm lose that listens to compact forms?
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.data import load
+from edgemon.compiler.intervals import RESAMPLES, Interval, mcc, percentiles
+from edgemon.compiler.methods.kernel_density import LayerDensities
+from edgemon.compiler.methods.selfchecker import SelfChecker
+from edgemon.compiler.metrics import Metrics, measure
+from edgemon.compiler.models import open_model
+from edgemon.compiler.monitors.densities.candidates import (
+    FORMS,
+    Candidate,
+    LayerCandidates,
+    allocate,
+    frontier,
+)
+from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
+from edgemon.compiler.monitors.selfchecker_layers import Rows, choose_layers, distinct
+from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.splits import align_classes, label_map, refuse_overlap
+from edgemon.compiler.terminal import Terminal, percent
+from edgemon.runtime.preprocess import Preprocess
+
+Array = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+SIZES_KB = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # of 1000 bytes
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which rows, and how the model is to see them; as ``edgemon compile`` takes them."""
+
+    fit: str
+    test: str
+    preprocess: Preprocess = field(default_factory=Preprocess)
+    label_order: str = "numeric"
+    label_column: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One layer: exact classes of validation and test rows, and candidates by form."""
+
+    tap: str
+    features: int
+    validation: Floats
+    test: Floats
+    exact_validation: Array
+    exact_test: Array
+    by_form: dict[str, list[Candidate]]
+    half: dict[str, Any]  # the exact densities of half of the rows, for comparison
+
+    def agreement(self, candidate: Candidate) -> float:
+        return float((_classes(candidate, self.test) == self.exact_test).mean())
+
+    def to_json(self, sizes_kb: Sequence[int]) -> dict[str, Any]:
+        forms = {
+            form: [self._point(found, kb) for kb in sizes_kb]
+            for form, found in self.by_form.items()
+        }
+        return {
+            "tap": self.tap,
+            "features": self.features,
+            "forms": forms,
+            "exact_of_half_of_the_rows": self.half,
+        }
+
+    def _point(self, found: list[Candidate], kb: int) -> dict[str, Any] | None:
+        """The best candidate within so many bytes; None if there is none."""
+        best = _within(found, kb)
+        if best is None:
+            return None
+        return {
+            "kb": kb,
+            "bytes": best.size_bytes,
+            "agreement": self.agreement(best),
+            **best.density.settings(),
+        }
+
+
+def density_curve(
+    model_path: Path,
+    data: Data,
+    *,
+    taps: str = "",
+    rule: str = "majority",
+    sizes_kb: Sequence[int] = SIZES_KB,
+    max_rows: int = 5000,
+    seed: int = 0,
+    workers: int = 2,
+    reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+) -> dict[str, Any]:
+    """The JSON document of ``density-curve --json``. Forms are chosen on validation rows, which
+    are fit rows; everything is reported on at most ``max_rows`` test rows."""
+    if max_rows < 1:
+        raise BenchError(f"--rows {max_rows}: at least 1 is needed")
+    monitor = SelfCheckerMonitor(rule=rule, seed=seed)
+    monitor.check_settings()
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        fit, test = _record(
+            model_path, data, monitor, taps, max_rows, workers, Path(scratch), reporter
+        )
+        rows = Rows.split(len(fit), monitor.validation, monitor.exact_rows, seed)
+        features = distinct({name: fit.features(name) for name in monitor.taps}, fit)
+        with reporter.stage("fitting densities") as progress, threadpool_limits(1):
+            curves = []
+            for name, x in features.items():
+                curves.append(_curve(name, x, fit, test, rows, max(sizes_kb)))
+                progress(len(curves), len(features))
+    held_out = fit.take(rows.validation)
+    return {
+        "model": model_path.name,
+        "rows": {
+            "density": len(rows.density),
+            "validation": len(rows.validation),
+            "test": len(test),
+            "wrong_test": int((~test.correct).sum()),
+        },
+        "sizes_kb": list(sizes_kb),
+        "layers": [c.to_json(sizes_kb) for c in curves],
+        "alarm": _alarm(curves, held_out, test, monitor, sizes_kb),
+    }
+
+
+def show(terminal: Terminal, document: dict[str, Any]) -> None:
+    """The same as tables."""
+    rows = document["rows"]
+    terminal.note(
+        f"share of {rows['test']:,} test rows on which a layer's class is that of the exact "
+        f"kernel densities of {rows['density']:,} rows"
+    )
+    sizes = document["sizes_kb"]
+    for layer in document["layers"]:
+        half = layer["exact_of_half_of_the_rows"]
+        terminal.table(
+            (f"{layer['tap']} ({layer['features']} features)", *(f"{kb} kB" for kb in sizes)),
+            [
+                (form, *("-" if p is None else percent(p["agreement"]) for p in points))
+                for form, points in layer["forms"].items()
+            ],
+        )
+        terminal.note(
+            f"for comparison, the exact densities of half of the rows ({half['bytes']:,} bytes in "
+            f"int8): {percent(half['agreement'])}"
+        )
+    alarm = document["alarm"]
+    exact = alarm["exact"]
+    terminal.note(
+        f"alarm by rule {alarm['rule']} on {len(alarm['layers'])} layers ("
+        + ", ".join(alarm["layers"])
+        + f"); with exact classes: MCC {_value(exact['mcc'])} {_interval(exact['mcc_interval'])}"
+    )
+    terminal.table(
+        ("compact classes", "bytes", "MCC", "95 %", "difference to exact", "95 %"),
+        [
+            (
+                f"{p['kb']} kB", p["bytes"], _value(p["mcc"]), _interval(p["mcc_interval"]),
+                _value(p["difference"]), _interval(p["difference_interval"]),
+            )
+            for p in alarm["compact"]
+        ],
+    )  # fmt: skip
+
+
+def difference_interval(
+    one: Bools, other: Bools, wrong: Bools, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Bootstrap interval of MCC(one) - MCC(other), two alarms on the same rows. To draw rows with
+    replacement is to draw how often each of the eight kinds of row occurs."""
+    kinds = np.bincount(4 * one + 2 * other + wrong, minlength=8)
+    draws = np.random.default_rng(seed).multinomial(len(wrong), kinds / len(wrong), resamples)
+    tables = draws.reshape(-1, 2, 2, 2)  # (draw, one, other, wrong)
+    return percentiles(_mcc(tables.sum(axis=2)) - _mcc(tables.sum(axis=1)))
+
+
+def _mcc(tables: Array) -> Floats:
+    """(n,) of (n, alarm, wrong)."""
+    (right, missed), (false, hit) = np.moveaxis(tables, (1, 2), (0, 1))
+    return mcc(np.stack([hit, false, right, missed], axis=-1))
+
+
+def _record(
+    model_path: Path, data: Data, monitor: SelfCheckerMonitor, taps: str, max_rows: int,
+    workers: int, scratch: Path, reporter: Reporter,
+) -> tuple[Recording, Recording]:  # fmt: skip
+    """The fit and the test rows through the model; gives the monitor its taps."""
+    with reporter.stage("opening the model"):
+        model = open_model(model_path, scratch)
+        model.require_classifier()
+    with reporter.stage("reading the data") as progress:
+        parts = {
+            name: load(
+                spec, scratch, label_column=data.label_column, resize=data.preprocess.resize,
+                progress=progress,
+            )
+            for name, spec in (("fit", data.fit), ("test", data.test))
+        }  # fmt: skip
+        for name, part in parts.items():
+            if part.y is None:
+                raise BenchError(f"the {name} data ({part.source}) has no labels")
+        refuse_overlap(parts)
+        parts = align_classes(parts)
+    chosen = assign_taps(model, [monitor], f"selfchecker={taps}" if taps else "")
+    tapped = model.with_taps(chosen, scratch / model.tapped_name)
+    found = []
+    for name, part in parts.items():
+        if name == "test":
+            part = part.take(np.arange(min(max_rows, len(part))))
+        folder = scratch / name
+        folder.mkdir()
+        with reporter.stage(f"recording {len(part)} {name} rows") as progress:
+            found.append(
+                record(
+                    tapped, part, preprocess=data.preprocess, input=model.input,
+                    labels=label_map(model.n_classes, data.label_order), scratch=folder,
+                    workers=workers, progress=progress,
+                )
+            )  # fmt: skip
+    return found[0], found[1]
+
+
+def _curve(
+    name: str, x: Floats, fit: Recording, test: Recording, rows: Rows, most_kb: int
+) -> Curve:
+    assert fit.labels is not None
+    labels = fit.labels[rows.density]
+    density, validation, held_out = x[rows.density], x[rows.validation], test.features(name)
+    exact = LayerDensities(fit.n_classes).fit(density, labels)
+    exact_test = exact.classes(held_out)
+    half = LayerDensities(fit.n_classes).fit(density[::2], labels[::2])
+    candidates = LayerCandidates(
+        fit.tap(name), density, labels, fit.n_classes, x[rows.judged], exact.classes(x[rows.judged])
+    )
+    return Curve(
+        name, x.shape[1], validation, held_out, exact.classes(validation), exact_test,
+        {form: candidates.within(1000 * most_kb, (form,)) for form in FORMS},
+        {
+            "bytes": density[::2].size,
+            "agreement": float((half.classes(held_out) == exact_test).mean()),
+        },
+    )  # fmt: skip
+
+
+def _alarm(
+    curves: list[Curve], held_out: Recording, test: Recording, monitor: SelfCheckerMonitor,
+    sizes_kb: Sequence[int],
+) -> dict[str, Any]:  # fmt: skip
+    """Alarms of exact classes, and of the compact ones of the same layers."""
+    assert held_out.labels is not None
+    predicted, labels, wrong = held_out.predicted, held_out.labels, ~test.correct
+
+    def alarm(validation: list[Array], rows: list[Array]) -> Bools:
+        checker = SelfChecker(test.n_classes, monitor.rule)
+        checker.fit(np.stack(validation, axis=1), predicted, labels)
+        return np.asarray(checker.verdicts(np.stack(rows, axis=1), test.predicted) > 0)
+
+    wanted = choose_layers(
+        [c.exact_validation for c in curves], predicted, labels,
+        SelfChecker(test.n_classes, monitor.rule), monitor.max_layers,
+    )  # fmt: skip
+    chosen = [curves[i] for i in wanted]
+    exact = alarm([c.exact_validation for c in chosen], [c.exact_test for c in chosen])
+    points = []
+    for kb in sizes_kb:
+        options = [
+            frontier(v for found in c.by_form.values() for v in found if v.size_bytes <= 1000 * kb)
+            for c in chosen
+        ]
+        if not all(options) or sum(o[0].size_bytes for o in options) > 1000 * kb:
+            continue
+        forms = allocate(options, 1000 * kb)
+        pairs = list(zip(chosen, forms, strict=True))
+        compact = alarm(
+            [_classes(v, c.validation) for c, v in pairs], [_classes(v, c.test) for c, v in pairs]
+        )
+        found = _quality(measure(compact, wrong))
+        both = None not in (found["mcc"], measure(exact, wrong).mcc)
+        points.append(
+            {
+                "kb": kb,
+                "bytes": sum(v.size_bytes for v in forms),
+                "forms": [v.density.form for v in forms],
+                **found,
+                "difference": found["mcc"] - measure(exact, wrong).mcc if both else None,
+                "difference_interval": difference_interval(compact, exact, wrong),
+            }
+        )
+    return {
+        "rule": monitor.rule,
+        "layers": [c.tap for c in chosen],
+        "exact": _quality(measure(exact, wrong)),
+        "compact": points,
+    }
+
+
+def _quality(found: Metrics) -> dict[str, Any]:
+    return {
+        "mcc": found.mcc,
+        "mcc_interval": found.mcc_interval,
+        "false_alarm_rate": found.fpr,
+        "missed": None if found.tpr is None else 1 - found.tpr,
+    }
+
+
+def _within(found: list[Candidate], kb: int) -> Candidate | None:
+    fitting = [c for c in found if c.size_bytes <= 1000 * kb]
+    return max(fitting, key=lambda c: c.agreement) if fitting else None
+
+
+def _classes(candidate: Candidate, x: Floats) -> Array:
+    return np.asarray(candidate.density.log_densities(x).argmax(axis=1))
+
+
+def _value(x: float | None) -> str:
+    return "n/a" if x is None else f"{x:.3f}"
+
+
+def _interval(found: Interval | None) -> str:
+    return "n/a" if found is None else f"[{found[0]:.3f}, {found[1]:.3f}]"
