@@ -56,8 +56,8 @@ class ProphecyMonitor(MonitorEstimator):
     def __init__(
         self,
         taps: tuple[str, ...] = (),
-        max_depth: int = 6,
-        max_leaves: int = 32,
+        max_depth: int = 12,
+        max_leaves: int = 256,
         min_rows: int = 10,
         prune: bool = True,
         on_off: bool = False,
