@@ -44,7 +44,7 @@ def facts(details: dict[str, Any], prefix: str = "") -> Iterator[Fact | Table]:
         elif _is_records(value):
             tables.append(_table(name, value))
         else:
-            folded = isinstance(value, list) and len(value) > SHORT_LIST
+            folded = isinstance(value, (list, tuple)) and len(value) > SHORT_LIST
             yield Fact(name, plain(value), folded)
     yield from tables
 
@@ -60,7 +60,7 @@ def plain(value: Any) -> str:
             return f"{value:.4g}"
         case int():
             return f"{value:,}"
-        case list():
+        case list() | tuple():
             return ", ".join(map(plain, value)) or "none"
         case dict():
             return "; ".join(f"{k.replace('_', ' ')} {plain(v)}" for k, v in value.items())
@@ -68,7 +68,9 @@ def plain(value: Any) -> str:
 
 
 def _is_records(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+    return (
+        isinstance(value, (list, tuple)) and bool(value) and all(isinstance(v, dict) for v in value)
+    )
 
 
 def _table(name: str, records: list[dict[str, Any]]) -> Table:
@@ -79,13 +81,17 @@ def _table(name: str, records: list[dict[str, Any]]) -> Table:
     return Table(
         name,
         tuple(c.replace("_", " ") for c in columns),
-        tuple(all(isinstance(r.get(c), (int, float, NoneType)) for r in records) for c in columns),
+        tuple(all(_is_number(r.get(c)) for r in records) for c in columns),
         tuple(zip(*(cells[c] for c in columns), strict=True)),
         tuple(f"{k.replace('_', ' ')} {plain(records[0][k])}" for k in same if k not in columns),
     )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, NoneType)) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str | list[str]:
-    if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
         return list(value)
     return plain(value)

@@ -78,7 +78,7 @@ def risk_coverage(document: dict[str, Any]) -> str:
             if trusted["risk"] is not None:
                 axis.plot(trusted["coverage"], trusted["risk"], "o", color=colour, markersize=5)
         together = document["together"]["trusted"]
-        if together["risk"] is not None:
+        if together["risk"] is not None and len(document["monitors"]) > 1:
             axis.plot(
                 together["coverage"], together["risk"], "D", color=INK, markersize=6,
                 label=TOGETHER,
@@ -95,7 +95,9 @@ def risk_coverage(document: dict[str, Any]) -> str:
 
 def quality(document: dict[str, Any]) -> str:
     """AUROC and MCC of every monitor with their intervals."""
-    entries = [*document["monitors"], {"name": TOGETHER, **document["together"]}]
+    entries = list(document["monitors"])
+    if len(entries) > 1:
+        entries.append({"name": TOGETHER, **document["together"]})
     height = 1.3 + 0.32 * len(entries)
     with _figure("quality", "AUROC and MCC with 95 % intervals", height) as (figure, svg):
         axes: Any = figure.subplots(1, 2, sharey=True)

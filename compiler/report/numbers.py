@@ -69,6 +69,7 @@ def collect(
         "monitors": [
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
         ],
+        "comparison": manifest["comparison"],
         "by_class": _by_class(
             found.verdict != Verdict.TRUST, wrong, rows["test"], metadata["labels"]
         ),

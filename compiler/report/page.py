@@ -25,6 +25,7 @@ def render(document: dict[str, Any]) -> str:
         "percent": percent, "share_interval": share_interval, "interval": interval,
         "number": number, "plain": plain,
         "rate": rate,
+        "coefficient": coefficient,
         "listed": listed,
     }  # fmt: skip
     files = resources.files(__package__)
@@ -106,6 +107,11 @@ def interval(found: tuple[float, float] | None) -> str:
     return "" if found is None else f"{found[0]:.2f} to {found[1]:.2f}"
 
 
+def coefficient(value: float | None) -> str:
+    """An MCC or an AUROC."""
+    return "n/a" if value is None else f"{value:.3f}"
+
+
 def number(value: float | None) -> str:
-    """A coefficient or a threshold, to four digits."""
+    """Any other number, to four digits."""
     return "n/a" if value is None else f"{value:.4g}"

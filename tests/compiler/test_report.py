@@ -49,6 +49,9 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
     estimators = parse(monitors)
     for estimator in estimators:
         estimator.set_params(taps=TAPS[estimator.kind])
+        if estimator.kind == "errors":
+            signals = (MONITORS[n](taps=TAPS[n]) for n in ("msp_t", "second_opinion"))
+            estimator.set_params(signals=tuple(signals))
     target = FalseAlarmTarget()
     fitted = fitting.fit_monitors(estimators, "output", rows, target)
     artifact = flat.write(
@@ -61,6 +64,7 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
         "accuracy": 0.9,
         "monitors": manifests.monitors_json(fitted),
+        "comparison": [c.to_json() for c in fitted.comparison],
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },
@@ -217,6 +221,7 @@ def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
     assert next(f["kind"] for f in case.document["findings"]) == "no_wrong_test_rows"
     assert "n/a" in Reader(case.page).shown
     assert "softmax raises an alarm" in Reader(case.page).shown
+    assert "all together" not in case.page
 
 
 def test_a_class_without_a_box_has_no_finite_score(tmp_path: Path) -> None:
@@ -281,6 +286,16 @@ def test_findings_name_weak_monitors_and_broken_promises(case: Case) -> None:
     assert found["few_wrong_test_rows"].startswith("Only 7 of the 500")
 
 
+def test_signals_are_compared_with_their_fusion(tmp_path: Path) -> None:
+    case = make_case(make_splits(tmp_path, "int8"), "errors")
+    signals = {c["signal"]: c["quality"] for c in case.document["comparison"]}
+    assert "msp_t" in signals
+    shown = Reader(case.page).shown
+    assert "The signals alone, under the same promise" in shown
+    assert f"{signals['msp_t']['auroc']:.3f}" in shown
+    assert render(json.loads(json.dumps(case.document))) == case.page
+
+
 def test_details_of_any_shape_are_laid_out() -> None:
     found = list(
         facts(
@@ -292,6 +307,7 @@ def test_details_of_any_shape_are_laid_out() -> None:
                 "exact": {"rows": 1200, "by": {"lda": None}},
                 "kept": list(range(100)),
                 "nothing": [],
+                "pair": (0.25, 0.5),
                 "yes": True,
             }
         )
@@ -301,6 +317,7 @@ def test_details_of_any_shape_are_laid_out() -> None:
         Fact("exact: by: lda", "n/a"),
         Fact("kept", ", ".join(map(str, range(100))), folded=True),
         Fact("nothing", "none"),
+        Fact("pair", "0.25, 0.5"),
         Fact("yes", "yes"),
         Table(
             "layers",
