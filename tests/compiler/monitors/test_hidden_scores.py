@@ -1,0 +1,116 @@
+"""Scores of hidden layers equal what scikit-learn and NumPy compute from the same features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.metrics import pairwise_distances
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.recording import Recording
+from tests.compiler.monitors.scoring import real_scores
+from tests.compiler.recordings import CLASSES, WIDTH, make_recording
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return make_recording(tmp_path_factory.mktemp("rows"), "float32", 600, 3)
+
+
+def against(scores: np.ndarray, rows: Recording) -> np.ndarray:
+    """Log-odds against the predicted class of unnormalised log-probabilities."""
+    index = np.arange(len(scores))
+    own = scores[index, rows.predicted]
+    others = scores.copy()
+    others[index, rows.predicted] = -np.inf
+    return logsumexp(others, axis=1) - own
+
+
+@pytest.mark.parametrize("kind", ["second_opinion", "mahalanobis_gap"])
+def test_linear_opinions_are_their_log_odds(rows: Recording, kind: str) -> None:
+    monitor = MONITORS[kind](taps=("features", "logits")).fit(rows)
+    x = np.concatenate([rows.values("features"), rows.values("logits")], axis=1)
+    expected = against(x @ monitor.weight_.T + monitor.bias_, rows)
+    np.testing.assert_allclose(real_scores(monitor, rows), expected, rtol=1e-6, atol=1e-6)
+    assert monitor.details()["accuracy_on_fit_rows"] > 0.8
+    assert monitor.weight_.shape == (CLASSES, WIDTH + CLASSES)
+
+
+def test_two_classes_of_scikit_learn_become_two_scores(rows: Recording) -> None:
+    two = rows.take(np.flatnonzero(np.asarray(rows.labels) < 2))
+    monitor = MONITORS["second_opinion"](taps=("features",)).fit(two)
+    answers = two.features("features") @ monitor.weight_.T + monitor.bias_
+    assert set(answers.argmax(axis=1)) == {0, 1}  # never a class without rows
+    assert (answers.argmax(axis=1) == two.labels).mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", ["second_opinion", "rmds", "boosted_opinion"])
+def test_one_class_teaches_nothing(rows: Recording, kind: str) -> None:
+    one = rows.take(np.flatnonzero(np.asarray(rows.labels) == 1))
+    with pytest.raises(CompileError, match=f"{kind}: the fit rows are all of one class"):
+        MONITORS[kind](taps=("features",)).fit(one)
+
+
+def test_density_is_a_mahalanobis_distance(rows: Recording) -> None:
+    monitor = MONITORS["density"](taps=("features",), dims=WIDTH).fit(rows)
+    x = rows.features("features")
+    centred = x - x.mean(axis=0)
+    inverse = np.linalg.inv(np.cov(x, rowvar=False))
+    expected = np.einsum("ij,jk,ik->i", centred, inverse, centred)
+    np.testing.assert_allclose(real_scores(monitor, rows), expected, rtol=1e-6)
+    assert monitor.details()["explained_variance"] == pytest.approx(1)
+
+
+def test_relative_distance_is_own_less_that_of_all(rows: Recording) -> None:
+    monitor = MONITORS["rmds"](taps=("features",)).fit(rows)
+    y = rows.features("features") @ monitor.projection_.T + monitor.shift_
+    own = np.square(y - monitor.means_[rows.predicted]).sum(axis=1)
+    everyone = np.square(y / y.std(axis=0)).sum(axis=1)
+    np.testing.assert_allclose(real_scores(monitor, rows), own - everyone, rtol=1e-6, atol=1e-6)
+    for c in range(CLASSES):  # classes have variance 1 around their means
+        mine = y[np.asarray(rows.labels) == c] - monitor.means_[c]
+        assert 0.5 < mine.std() < 1.6
+
+
+def test_boundaries_are_those_of_the_last_layer(rows: Recording) -> None:
+    """fdbd on a network whose logits are linear in its features."""
+    monitor = MONITORS["fdbd"](taps=("features", "logits")).fit(rows)
+    x, z = rows.values("features"), rows.values("logits")
+    weight = np.linalg.lstsq(np.c_[x, np.ones(len(x))], z, rcond=None)[0][:-1]
+    apart = np.linalg.norm(weight[:, :, None] - weight[:, None, :], axis=0) + np.eye(CLASSES)
+    index = np.arange(len(x))
+    gaps = (z[index, rows.predicted][:, None] - z) / apart[rows.predicted]
+    ratio = gaps.sum(axis=1) / (CLASSES - 1) / np.linalg.norm(x - x.mean(axis=0), axis=1)
+    np.testing.assert_allclose(real_scores(monitor, rows), -np.log(ratio), rtol=1e-5, atol=1e-5)
+
+
+def test_prototypes_measure_on_the_unit_sphere(rows: Recording) -> None:
+    monitor = MONITORS["prototypes"](taps=("features",), per_class=3).fit(rows)
+    x = rows.features("features")
+    centres = monitor.codes_.reshape(-1, WIDTH) * monitor.unit_
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    nearest = pairwise_distances(unit, centres, metric="sqeuclidean").min(axis=1) / 2
+    np.testing.assert_allclose(real_scores(monitor, rows), nearest, rtol=1e-6, atol=1e-9)
+
+
+def test_a_class_without_correct_rows_borrows_prototypes(rows: Recording) -> None:
+    few = rows.take(np.flatnonzero((np.asarray(rows.labels) != 2) | ~rows.correct))
+    monitor = MONITORS["prototype_odds"](taps=("features",), per_class=2).fit(few)
+    assert monitor.codes_.shape == (CLASSES, 2, WIDTH)
+    assert np.isfinite(real_scores(monitor, rows)).all()
+
+
+def test_boosted_opinion_is_that_of_scikit_learn(rows: Recording) -> None:
+    monitor = MONITORS["boosted_opinion"](taps=("features",), trees=10).fit(rows)
+    log_p = monitor.boosted_.predict_log_proba(rows.features("features"))
+    np.testing.assert_allclose(real_scores(monitor, rows), against(log_p, rows), atol=0.02)
+
+
+def test_forest_is_that_of_scikit_learn(rows: Recording) -> None:
+    monitor = MONITORS["forest"](taps=("features", "logits"), trees=8).fit(rows)
+    x = np.concatenate([rows.values("features"), rows.values("logits")], axis=1)
+    p = monitor.forest_.predict_proba(x)[:, 1]
+    found = real_scores(monitor, rows) / (8 * 4096)
+    np.testing.assert_allclose(found, p - 0.5, atol=2e-4)
