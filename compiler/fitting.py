@@ -104,7 +104,7 @@ def fit_monitors(
     scores = [e.lower(builder, predicted) for e in estimators]
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
-    program = quantise(builder.program(predicted, monitors))
+    program = quantise(builder.program(predicted, monitors)).trimmed()
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
     program = _calibrate(program, calibrated, threshold_rows, target)
     on_test = evaluate(program, rows["test"])

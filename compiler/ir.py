@@ -101,9 +101,12 @@ class Program:
 
     def only(self, name: str) -> Program:
         """The program of one monitor alone: nodes and taps that it does not use are gone."""
-        monitor = next(m for m in self.monitors if m.name == name)
+        return self.with_monitors([m for m in self.monitors if m.name == name]).trimmed()
+
+    def trimmed(self) -> Program:
+        """Without the nodes and taps that neither a monitor nor the predicted class uses."""
         first = len(self.taps)
-        used = {monitor.score, self.predicted}
+        used = {m.score for m in self.monitors} | {self.predicted}
         for index in range(first + len(self.nodes) - 1, first - 1, -1):
             if index in used:
                 used.update(self.nodes[index - first].inputs)
@@ -114,7 +117,8 @@ class Program:
             inputs = (renamed[i] for i in node.inputs)
             renamed[index] = builder.node(node.op, *inputs, tables=node.tables)
         return builder.program(
-            renamed[self.predicted], [replace(monitor, score=renamed[monitor.score])]
+            renamed[self.predicted],
+            [replace(m, score=renamed[m.score]) for m in self.monitors],
         )
 
 

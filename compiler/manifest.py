@@ -81,12 +81,13 @@ def _origin(model: Model) -> dict[str, Any]:
 def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
     """What is known about each monitor: thresholds, bytes, quality, what it learned."""
     sizes = flat.monitor_bytes(fitted.program)
+    read = {tap.name for tap in fitted.program.taps}
     return [
         {
             "name": m.name,
             "kind": e.kind,
             "what": e.what,
-            "taps": list(e.taps),
+            "taps": [name for name in e.taps if name in read],
             "threshold": m.shown(m.alarm_above),
             "uncertain_above": m.shown(m.uncertain_above),
             "threshold_raw": m.alarm_above,

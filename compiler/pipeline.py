@@ -118,6 +118,7 @@ def compile_bundle(
         )
         counted = sum(len(r) for n, r in rows.items() if sources.data is not None or n != "fit")
         question.require_expected(shown["accuracy"], counted, options.expect_accuracy)
+        recorded = rows["test"]
         rows = {name: _finite(name, r, reporter) for name, r in rows.items()}
         _warn_of_few_errors(rows["fit"], reporter)
         with reporter.stage("fitting") as progress:
@@ -125,6 +126,13 @@ def compile_bundle(
                 estimators, tapped.taps[0].name, rows, options.false_alarm, progress,
                 rule=options.thresholds,
             )  # fmt: skip
+        read = {t.name for t in fitted.program.taps}
+        if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
+            chosen = tuple(
+                t for t, tap in zip(chosen, tapped.taps, strict=True) if tap.name in read
+            )
+            tapped = model.with_taps(chosen, scratch / model.tapped_name)
+            recorder.compare_taps(tapped, splits["test"], recorded)
         metadata = manifests.metadata(
             model, tapped, options.preprocess, target, labels.tolist(),
             splits["fit"].class_names, estimators,
@@ -218,6 +226,18 @@ class _Recorder:
         question = accuracy.Question(used, measure)
         question.require_above_chance(first.correct, first.labels)
         return question
+
+    def compare_taps(self, tapped: TappedModel, data: Dataset, recorded: Recording) -> None:
+        """Do fewer taps have the values that they had among more, bit for bit?"""
+        sample = np.arange(min(OUTPUT_ROWS, len(data)))
+        found = self.record(tapped, data.take(sample), self.options.preprocess)
+        for tap in tapped.taps:
+            before, after = (np.asarray(r.codes(tap.name, sample)) for r in (recorded, found))
+            if before.tobytes() != after.tobytes():
+                raise ParityError(
+                    f"{self.model.origin}: {tap.name!r} depends on which other layers are tapped; "
+                    "name the layers to read with --taps"
+                )
 
     def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
         """Does tapping leave the model's own output as it was, bit for bit?"""

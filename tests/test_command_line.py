@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.root import app
 from tests.conftest import DEMO
 
@@ -57,6 +58,21 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate', "
         "'density-curve']"
     )
+
+
+def test_layers_that_no_monitor_came_to_read_are_no_outputs(tmp_path: Path) -> None:
+    """The choice of layers is made after recording; the device computes and reads the rest only."""
+    out = tmp_path / "bundle"
+    found = document(
+        "compile", MODEL, "--data", DATA, "--monitor", "selfchecker:max_layers=1", "--out", out
+    )
+    (monitor,) = found["monitors"]
+    (layer,) = monitor["details"]["layers"]
+    assert monitor["taps"] == [layer["tap"]]
+    metadata = Bundle.open(out).artifact.metadata
+    assert [t["name"] for t in metadata["taps"]][1:] == [layer["tap"]]
+    assert found["proof"]["mismatches"] == found["proof"]["output_mismatches"] == 0
+    assert edgemon("verify", out, "--data", f"{DATA}[0:300]").exit_code == 0
 
 
 def test_compile_json_has_what_pipelines_read(tmp_path: Path) -> None:

@@ -72,6 +72,22 @@ def test_only_keeps_what_a_monitor_uses(builder: Builder) -> None:
     assert [t.name for t in program.only("b").taps] == ["logits", "features"]
 
 
+def test_trimmed_keeps_what_any_monitor_or_the_answer_uses() -> None:
+    b = Builder([Tap(n, "int8", 4) for n in ("unread", "answer", "layer")])
+    predicted = b.node("argmax", 1)
+    b.node("sub", 0, b.node("max", 0))
+    layer = b.node("max", 2)
+    monitors = [Monitor("a", layer, 3, 1), Monitor("b", predicted, 2, 2)]
+    program = b.program(predicted, monitors).trimmed()
+    assert [t.name for t in program.taps] == ["answer", "layer"]
+    assert [(n.op, n.inputs) for n in program.nodes] == [("argmax", (0,)), ("max", (1,))]
+    assert program.predicted == 2
+    assert [(m.name, m.score, m.alarm_above) for m in program.monitors] == [
+        ("a", 3, 3),
+        ("b", 2, 2),
+    ]
+
+
 def test_tap_names_are_unique() -> None:
     with pytest.raises(CompileError, match="same name"):
         Builder([Tap("x", "int8", 1), Tap("x", "int8", 2)])
