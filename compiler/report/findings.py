@@ -63,6 +63,12 @@ def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{name} alarms on {metrics['fpr']:.1%} of the right answers, and the verdict takes "
             "over every alarm.",
         )
+    if metrics["confusion"]["tp"] + metrics["confusion"]["fp"] == 0:
+        yield (
+            "never_alarms",
+            f"{name} alarms on no test row. A score with few values can leave none above a "
+            "threshold that keeps the promise; --thresholds method takes the method's own.",
+        )
     faults = sum(v["fault"] for v in monitor["verdicts"].values())
     if faults:
         yield (

@@ -277,12 +277,14 @@ def test_findings_name_weak_monitors_and_broken_promises(case: Case) -> None:
     weak["metrics"] |= {"auroc": 0.52, "auroc_interval": [0.45, 0.6]}
     reverse["metrics"] |= {"auroc": 0.3, "auroc_interval": [0.2, 0.4], "fpr": 0.01}
     late["metrics"] |= {"fpr": 0.21}
+    late["metrics"]["confusion"] |= {"tp": 0, "fp": 0}
     document["splits"]["test"]["wrong"] = 7
     found = {f["kind"]: f["text"] for f in findings(document)}
     assert found["promise_not_met"].startswith("softmax raises more")
     assert found["no_signal"].startswith("entropy shows no signal")
     assert found["backwards"].startswith("box ranks backwards")
     assert found["many_false_alarms"].startswith("prophecy alarms on 21.0%")
+    assert found["never_alarms"].startswith("prophecy alarms on no test row")
     assert found["few_wrong_test_rows"].startswith("Only 7 of the 500")
 
 
