@@ -18,7 +18,7 @@ from edgemon.runtime.errors import ArtifactError
 
 _EXPECTED = {"model", "accuracy", "edgemon", "monitors"}
 
-MOST_RULES = 20  # shown of each monitor; the manifest has all
+MOST_RULES = 20  # shown of each monitor, the same number of each layer; the manifest has all
 
 
 def describe_model(path: Path) -> dict[str, Any]:
@@ -143,10 +143,20 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
     )
     for m in content["monitors"]:
         terminal.note(f"{m['name']}: {m['what']}, read from {', '.join(m['taps'])}")
-        for rule in m["details"].get("rules", [])[:MOST_RULES]:
-            terminal.note(f"  {rule['tap']}: {sentence(rule)}")
+        _show_rules(terminal, m["details"].get("rules", []))
         for layer in m["details"].get("layers", []):
             if "boxes_per_class" in layer:
                 terminal.note(f"  {layer['tap']}: boxes per class: {layer['boxes_per_class']}")
     terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
     terminal.table(("file", "bytes"), list(content["files"].items()))
+
+
+def _show_rules(terminal: Terminal, rules: list[dict[str, Any]]) -> None:
+    by_layer: dict[str, list[dict[str, Any]]] = {}
+    for rule in rules:
+        by_layer.setdefault(rule["tap"], []).append(rule)
+    for tap, own in by_layer.items():
+        shown = own[: max(1, MOST_RULES // len(by_layer))]
+        terminal.note(f"  {tap}: {len(shown)} of {len(own)} rules")
+        for rule in shown:
+            terminal.note(f"    {sentence(rule)}")

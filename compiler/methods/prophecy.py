@@ -92,7 +92,7 @@ class Prophecy(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
         vote = np.asarray(tree.classes_, np.int8)[tree.tree_.value[:, 0, :].argmax(axis=1)]
         if self.settings.only_pure:
             vote[tree.tree_.impurity > 0] = DROPPED
-        return vote
+        return np.asarray(vote, np.int8)
 
     @staticmethod
     def wrong_shares(tree: Any) -> npt.NDArray[np.float64]:
@@ -127,7 +127,7 @@ class Prophecy(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
         return candidates[max(i for i, q in enumerate(quality) if q == best)]  # the smallest tree
 
     def _vote(self, tree: Any, layer: Array) -> npt.NDArray[np.int8]:
-        return self.node_votes(tree)[tree.apply(self.features(layer))]
+        return np.asarray(self.node_votes(tree)[tree.apply(self.features(layer))], np.int8)
 
     @staticmethod
     def _net(votes: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
