@@ -6,6 +6,7 @@ infer the same class, and what does the alarm lose that listens to compact forms
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -152,21 +153,22 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
     sizes = document["sizes_kb"]
     for layer in document["layers"]:
         half = layer["exact_of_half_of_the_rows"]
+        terminal.note(f"{layer['tap']}: {layer['features']} features")
         terminal.table(
-            (f"{layer['tap']} ({layer['features']} features)", *(f"{kb} kB" for kb in sizes)),
+            ("form", *(f"{kb} kB" for kb in sizes)),
             [
                 (form, *("-" if p is None else percent(p["agreement"]) for p in points))
                 for form, points in layer["forms"].items()
             ],
         )
         terminal.note(
-            f"for comparison, the exact densities of half of the rows ({half['bytes']:,} bytes in "
+            f"the exact densities of half of the rows ({half['bytes']:,} bytes in "
             f"int8): {percent(half['agreement'])}"
         )
     alarm = document["alarm"]
     exact = alarm["exact"]
     terminal.note(
-        f"alarm by rule {alarm['rule']} on {len(alarm['layers'])} layers ("
+        f"alarm by the rule {alarm['rule']} on {len(alarm['layers'])} layers ("
         + ", ".join(alarm["layers"])
         + f"); with exact classes: MCC {_value(exact['mcc'])} {_interval(exact['mcc_interval'])}"
     )
@@ -274,9 +276,11 @@ def _alarm(
         checker.fit(np.stack(validation, axis=1), predicted, labels)
         return np.asarray(checker.verdicts(np.stack(rows, axis=1), test.predicted) > 0)
 
+    # As the monitor does, by compact classes; here by the best that any size gives.
+    largest = [max(itertools.chain(*c.by_form.values()), key=lambda v: v.agreement) for c in curves]
     wanted = choose_layers(
-        [c.exact_validation for c in curves], predicted, labels,
-        SelfChecker(test.n_classes, monitor.rule), monitor.max_layers,
+        [_classes(v, c.validation) for v, c in zip(largest, curves, strict=True)],
+        predicted, labels, SelfChecker(test.n_classes, monitor.rule), monitor.max_layers,
     )  # fmt: skip
     chosen = [curves[i] for i in wanted]
     exact = alarm([c.exact_validation for c in chosen], [c.exact_test for c in chosen])

@@ -12,21 +12,23 @@ from typing import Any, ClassVar, Self
 
 from threadpoolctl import threadpool_limits
 
+from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
+from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.densities.candidates import FORMS, allocate
 from edgemon.compiler.monitors.selfchecker_doubt import DoubtScale, doubt
 from edgemon.compiler.monitors.selfchecker_layers import (
-    Layer,
     LayerWorkshop,
     Rows,
+    answered,
     choose_layers,
     distinct,
     listen,
 )
 from edgemon.compiler.monitors.selfchecker_rules import Rules, layers_used, room
+from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
 
 QUICK_FORMS = ("gaussian", "marginal")  # fitted in a second a layer: enough to choose layers by
@@ -38,7 +40,7 @@ class SelfCheckerMonitor(MonitorEstimator):
 
     Settings:
         rule: ``majority``, ``advice_differs`` or ``any_disagrees`` (``methods.selfchecker``).
-        budget_kb: kilobytes (1000 bytes) that the layers' densities may take together.
+        budget_kb: kilobytes (1000 bytes) that the monitor may take in the artifact.
         max_layers: at most so many layers are read.
         form: ``gaussian``, ``marginal`` or ``subset`` for all layers; ``auto``: whichever agrees
             best with the exact density in the bytes at hand.
@@ -111,23 +113,31 @@ class SelfCheckerMonitor(MonitorEstimator):
         chosen = [workshops[i] for i in wanted]
         for workshop in chosen:
             workshop.offer(self._budget, FORMS if self.form == "auto" else (self.form,))
-        # Layers that no alarm or advice asks are not read: the others share their bytes.
-        for _ in range(len(chosen)):
-            found = allocate([w.options for w in chosen], self._budget)
-            layers = [w.layer(c) for w, c in zip(chosen, found, strict=True)]
-            heard = listen(layers, held_out)
-            checker = SelfChecker(recording.n_classes, self.rule)
-            checker.fit(heard.classes, held_out.predicted, held_out.labels)
-            used = layers_used(checker)
-            if len(used) == len(chosen):
-                break
-            chosen = [chosen[i] for i in used]
-        self.layers_: tuple[Layer, ...] = tuple(layers)
-        self.checker_ = checker
-        self.doubts_ = [DoubtScale(d, ~held_out.correct) for d in heard.doubts.T]
         self.rows_ = rows
         self.wrong_rows_ = int((~held_out.correct).sum())
-        return self
+        most_bytes = self._budget
+        while True:  # ends: layers become fewer, or their bytes do until ``allocate`` refuses
+            found = allocate([w.options for w in chosen], most_bytes)
+            self.layers_ = tuple(w.layer(c) for w, c in zip(chosen, found, strict=True))
+            heard = listen(self.layers_, held_out)
+            self.checker_ = SelfChecker(recording.n_classes, self.rule)
+            self.checker_.fit(heard.classes, held_out.predicted, held_out.labels)
+            used = layers_used(self.checker_)
+            if len(used) < len(chosen):
+                chosen = [chosen[i] for i in used]  # what no rule asks is not read
+                continue
+            self.doubts_ = [DoubtScale(d, ~held_out.correct) for d in heard.doubts.T]
+            excess = self._size_bytes(recording) - self._budget
+            if excess <= 0:
+                return self
+            most_bytes -= excess
+
+    def _size_bytes(self, recording: Recording) -> int:
+        """Of the whole monitor: densities, rule and everything."""
+        builder, predicted = answered(recording, [layer.tap for layer in self.layers_])
+        score = self.lower(builder, predicted)
+        program = builder.program(predicted, [Monitor(self.kind, score.id, 0, 0)])
+        return flat.monitor_bytes(quantise(program))[self.kind]
 
     @property
     def _budget(self) -> int:

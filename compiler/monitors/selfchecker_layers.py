@@ -150,13 +150,18 @@ class Heard:
     doubts: Floats  # (n, layers), in the predicted class
 
 
-def listen(layers: Sequence[Layer], recording: Recording) -> Heard:
-    """What the layers say about all rows of a recording."""
-    names = list(dict.fromkeys(layer.tap for layer in layers))
-    # The model's answer as a tap of its own, because its output need not be among the taps.
+def answered(recording: Recording, names: Sequence[str]) -> tuple[Builder, int]:
+    """A builder of a real program with these taps, and the id of the predicted class: that is a
+    tap of its own, the first, because the model's output need not be among the recording's."""
     answer = Tap("the predicted class", "int8", recording.n_classes)
     builder = Builder([answer, *map(recording.tap, names)], real=True)
-    predicted = builder.node("argmax", 0)
+    return builder, builder.node("argmax", 0)
+
+
+def listen(layers: Sequence[Layer], recording: Recording) -> Heard:
+    """What the layers say about all rows of a recording."""
+    names = [layer.tap for layer in layers]
+    builder, predicted = answered(recording, names)
     monitors = []
     for i, layer in enumerate(layers):
         densities = layer.density.lower(builder, builder.features(layer.tap))

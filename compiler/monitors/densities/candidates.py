@@ -153,8 +153,9 @@ def allocate(layers: list[list[Candidate]], budget_bytes: int) -> list[Candidate
     spent = sum(c[0].size_bytes for c in layers)
     if spent > budget_bytes:
         raise CompileError(
-            f"selfchecker: {len(layers)} layers need at least {spent:,} bytes, more than budget_kb "
-            "allows; raise it, or lower max_layers"
+            f"selfchecker: the smallest densities of {len(layers)} layers take {spent:,} bytes, of "
+            f"which budget_kb leaves {max(0, budget_bytes):,} beside the rule's tables; raise it, "
+            "or lower max_layers"
         )
     while True:
         steps = [

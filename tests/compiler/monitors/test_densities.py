@@ -211,7 +211,7 @@ def test_bytes_go_where_they_raise_agreement_most() -> None:
     b = [fake(10, 0.5), fake(40, 0.6), fake(60, 0.95)]
     for budget, expected in ((20, (10, 10)), (30, (20, 10)), (80, (20, 60)), (160, (100, 60))):
         assert tuple(c.size_bytes for c in allocate([a, b], budget)) == expected
-    with pytest.raises(CompileError, match="2 layers need at least 20 bytes"):
+    with pytest.raises(CompileError, match="2 layers take 20 bytes, of which budget_kb leaves 19"):
         allocate([a, b], 19)
 
 

@@ -142,14 +142,30 @@ def test_reported_agreement_and_bytes_are_the_measured_ones(tmp_path: Path) -> N
     assert layers < whole < layers + 4000
 
 
-@pytest.mark.parametrize("budget_kb", [0.5, 1, 2, 8])
-def test_the_budget_is_kept_and_used(tmp_path: Path, budget_kb: float) -> None:
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("budget_kb", [4, 8])
+def test_the_budget_is_kept_by_the_whole_monitor(
+    tmp_path: Path, budget_kb: float, rule: str
+) -> None:
     fit = make_recording(tmp_path, "float32", 1500, 0)
-    layers = SelfCheckerMonitor(("features",), budget_kb=budget_kb).fit(fit).layers_
-    assert sum(v.size_bytes for v in layers) <= 1000 * budget_kb
-    if budget_kb > 0.5:
-        less = SelfCheckerMonitor(("features",), budget_kb=0.5).fit(fit).layers_
-        assert sum(v.size_bytes for v in layers) > sum(v.size_bytes for v in less)
+    monitor = SelfCheckerMonitor(("features",), rule=rule, budget_kb=budget_kb).fit(fit)
+    _, program = lowered(monitor, fit)
+    assert flat.monitor_bytes(program)["s"] <= 1000 * budget_kb
+
+
+def test_more_bytes_are_used_where_they_help(tmp_path: Path) -> None:
+    fit = make_recording(tmp_path, "float32", 1500, 0)
+    sizes = [
+        SelfCheckerMonitor(("features",), budget_kb=kb).fit(fit).layers_[0].size_bytes
+        for kb in (2, 8)
+    ]
+    assert sizes[0] < sizes[1]
+
+
+def test_a_budget_that_the_rule_alone_exceeds_is_refused(tmp_path: Path) -> None:
+    fit = make_recording(tmp_path, "float32", 1500, 0)
+    with pytest.raises(CompileError, match=r"1 layers take .* bytes, of which budget_kb leaves"):
+        SelfCheckerMonitor(("features",), budget_kb=0.5).fit(fit)
 
 
 @pytest.mark.parametrize("form", ["gaussian", "marginal", "subset"])
@@ -250,7 +266,7 @@ def test_more_doubt_is_never_worth_less() -> None:
         ({"rule": "vote"}, "rule='vote' is unknown; use majority, advice_differs"),
         ({"form": "kde"}, "form='kde' is unknown; use auto, gaussian"),
         ({"budget_kb": 0.0}, "budget_kb=0.0 must lie between"),
-        ({"budget_kb": 0.1}, "no density of any layer fits in budget_kb=0.1"),
+        ({"budget_kb": 0.2}, "no density of any layer fits in budget_kb=0.2"),
         ({"validation": 0.9, "rows": 100}, "leave 10 for densities and 90 for validation"),
     ],
 )
