@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.data import load
-from edgemon.compiler.intervals import RESAMPLES, Interval, mcc, percentiles
+from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
 from edgemon.compiler.metrics import Metrics, measure
@@ -184,23 +184,6 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def difference_interval(
-    one: Bools, other: Bools, wrong: Bools, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Interval | None:
-    """Bootstrap interval of MCC(one) - MCC(other), two alarms on the same rows. To draw rows with
-    replacement is to draw how often each of the eight kinds of row occurs."""
-    kinds = np.bincount(4 * one + 2 * other + wrong, minlength=8)
-    draws = np.random.default_rng(seed).multinomial(len(wrong), kinds / len(wrong), resamples)
-    tables = draws.reshape(-1, 2, 2, 2)  # (draw, one, other, wrong)
-    return percentiles(_mcc(tables.sum(axis=2)) - _mcc(tables.sum(axis=1)))
-
-
-def _mcc(tables: Array) -> Floats:
-    """(n,) of (n, alarm, wrong)."""
-    (right, missed), (false, hit) = np.moveaxis(tables, (1, 2), (0, 1))
-    return mcc(np.stack([hit, false, right, missed], axis=-1))
-
-
 def _record(
     model_path: Path, data: Data, monitor: SelfCheckerMonitor, taps: str, max_rows: int,
     workers: int, scratch: Path, reporter: Reporter,
@@ -306,7 +289,7 @@ def _alarm(
                 "forms": [v.density.form for v in forms],
                 **found,
                 "difference": found["mcc"] - measure(exact, wrong).mcc if both else None,
-                "difference_interval": difference_interval(compact, exact, wrong),
+                "difference_interval": mcc_difference_interval(compact, exact, wrong),
             }
         )
     return {

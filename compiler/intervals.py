@@ -45,6 +45,22 @@ def mcc_interval(
     return percentiles(mcc(rng.multinomial(whole, np.array(counts) / whole, resamples)))
 
 
+def mcc_difference_interval(
+    one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_],
+    *, seed: int = 0, resamples: int = RESAMPLES,
+) -> Interval | None:  # fmt: skip
+    """Bootstrap interval of MCC(one) - MCC(other), two alarms (n,) on the same rows. To draw rows
+    with replacement is to draw how often each of the eight kinds of row occurs."""
+    kinds = np.bincount(4 * one + 2 * other + wrong, minlength=8)
+    draws = np.random.default_rng(seed).multinomial(len(wrong), kinds / len(wrong), resamples)
+    tables = draws.reshape(-1, 2, 2, 2)  # (draw, one, other, wrong)
+    first, second = (
+        mcc(np.stack([t[:, 1, 1], t[:, 1, 0], t[:, 0, 0], t[:, 0, 1]], axis=1))
+        for t in (tables.sum(axis=2), tables.sum(axis=1))
+    )
+    return percentiles(first - second)
+
+
 def auroc_interval(
     score: Array, wrong: npt.NDArray[np.bool_], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval | None:

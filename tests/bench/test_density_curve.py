@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from edgemon.bench.density_curve import difference_interval
-from edgemon.compiler.metrics import measure
 from tests.test_command_line import DATA, MODEL, document, edgemon, refused
 
 FIT, TEST = f"{DATA}[0:900]", f"{DATA}[900:1395]"
@@ -61,21 +58,6 @@ def test_tables_for_people() -> None:
     assert "256 kB" in result.stdout
     assert "difference to exact" in result.stdout
     assert result.stdout.count("the exact densities of half of the rows") == 1
-
-
-def test_the_interval_of_a_difference() -> None:
-    """Equal alarms differ by nothing; a far better one by what the metrics say."""
-    rng = np.random.default_rng(0)
-    wrong = rng.random(3000) < 0.2
-    good, bad = wrong ^ (rng.random(3000) < 0.05), wrong ^ (rng.random(3000) < 0.3)
-    assert difference_interval(good, good, wrong) == (0.0, 0.0)
-    found = difference_interval(good, bad, wrong)
-    assert found is not None
-    one, other = measure(good, wrong).mcc, measure(bad, wrong).mcc
-    assert one is not None
-    assert other is not None
-    assert found[0] < one - other < found[1]
-    assert found[1] - found[0] < 0.12
 
 
 def test_mistakes_are_one_sentence() -> None:

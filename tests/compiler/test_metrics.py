@@ -9,7 +9,12 @@ import pytest
 from scipy.stats import bootstrap as scipy_bootstrap
 from sklearn.metrics import roc_auc_score
 
-from edgemon.compiler.intervals import auroc_interval, clopper_pearson, mcc_interval
+from edgemon.compiler.intervals import (
+    auroc_interval,
+    clopper_pearson,
+    mcc_difference_interval,
+    mcc_interval,
+)
 from edgemon.compiler.metrics import Confusion, RiskCoverage, auroc, legacy, measure
 from tests.compiler.methods import published
 
@@ -102,3 +107,18 @@ def test_bootstrap_intervals_agree_with_scipy() -> None:
     assert found == pytest.approx((again.low, again.high), abs=0.03)
     assert auroc_interval(score, wrong) == area  # seeded
     assert auroc(score, wrong) == pytest.approx(np.mean(area), abs=0.03)
+
+
+def test_the_interval_of_a_difference() -> None:
+    """Equal alarms differ by nothing; a far better one by what the metrics say."""
+    rng = np.random.default_rng(0)
+    wrong = rng.random(3000) < 0.2
+    good, bad = wrong ^ (rng.random(3000) < 0.05), wrong ^ (rng.random(3000) < 0.3)
+    assert mcc_difference_interval(good, good, wrong) == (0.0, 0.0)
+    found = mcc_difference_interval(good, bad, wrong)
+    assert found is not None
+    one, other = measure(good, wrong).mcc, measure(bad, wrong).mcc
+    assert one is not None
+    assert other is not None
+    assert found[0] < one - other < found[1]
+    assert found[1] - found[0] < 0.12
