@@ -77,7 +77,17 @@ def compile_(
     false_alarm: Annotated[
         float, typer.Option(help="False-alarm rate that calibrated thresholds guarantee.")
     ] = 0.05,
-    confidence: Annotated[float, typer.Option(help="Confidence of that guarantee.")] = 0.95,
+    miss_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Promise this share of missed errors instead, for example 0.2; it costs false "
+            "alarms, which the table shows."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the guarantee.")] = 0.95,
+    per_class: Annotated[
+        bool, typer.Option(help="Promise the false-alarm rate of each predicted class by itself.")
+    ] = False,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Of the split and of everything random.")
     ] = 0,
@@ -92,7 +102,6 @@ def compile_(
     from edgemon.compiler.pipeline import Options, compile_bundle
     from edgemon.compiler.sources import Sources
     from edgemon.compiler.terminal import Terminal
-    from edgemon.compiler.thresholds import FalseAlarmTarget
     from edgemon.runtime.preprocess import Preprocess
 
     terminal = Terminal(as_json=json)
@@ -107,7 +116,7 @@ def compile_(
         label_column=label_column,
         target=target,
         expect_accuracy=expect_accuracy,
-        false_alarm=FalseAlarmTarget(false_alarm, confidence),
+        target_rate=_target(false_alarm, miss_rate, confidence, per_class),
         seed=seed,
         workers=workers or Options.workers,
         force=force,
@@ -116,6 +125,17 @@ def compile_(
     manifest = compile_bundle(model, Sources(data, fit, calibrate, test), out, options, terminal)
     _show_compiled(terminal, out, manifest)
     terminal.document(manifest)
+
+
+def _target(rate: float, miss_rate: float | None, confidence: float, per_class: bool) -> Any:
+    from edgemon.compiler.errors import CompileError
+    from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
+
+    if miss_rate is None:
+        return FalseAlarmTarget(rate, confidence, per_class)
+    if per_class:
+        raise CompileError("--per-class promises false alarms: it does not go with --miss-rate")
+    return MissTarget(miss_rate, confidence)
 
 
 def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:

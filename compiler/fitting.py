@@ -7,7 +7,7 @@ by the reference, so that what was promised is what the device computes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from edgemon.compiler import reference
+from edgemon.compiler.calibration import set_thresholds
 from edgemon.compiler.emit import flat
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -24,7 +25,7 @@ from edgemon.compiler.passes.quantise import Represented, quantise, quantise_sco
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
-from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
@@ -71,7 +72,7 @@ def fit_monitors(
     estimators: Sequence[MonitorEstimator],
     output: str,
     rows: dict[str, Recording],
-    target: FalseAlarmTarget,
+    target: Target,
     progress: Progress = unheard,
     *,
     rule: str = "method",
@@ -90,7 +91,7 @@ def fit_monitors(
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     fit_rows, threshold_rows = rows["fit"], rows["threshold"]
     learn = fit_rows
-    if fusions and int(threshold_rows.correct.sum()) >= 3 * target.rows_needed:
+    if fusions and int(target.concerns(threshold_rows.correct).sum()) >= 3 * target.rows_needed:
         learn, threshold_rows = _divided(threshold_rows, 0.5, fusions[0].seed)
     elif fusions:
         fit_rows, learn = _divided(fit_rows, 1 / 3, fusions[0].seed)
@@ -106,7 +107,7 @@ def fit_monitors(
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
-    program = _calibrate(program, calibrated, threshold_rows, target)
+    program = set_thresholds(program, calibrated, threshold_rows, target)
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
     comparison = [
@@ -155,10 +156,10 @@ def _members_program(
 
 def _compare(
     fusion: FusionMonitor, output: str, threshold_rows: Recording, test: Recording,
-    target: FalseAlarmTarget,
+    target: Target,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = _members_program(fusion, output, test)
-    program = _calibrate(program, (True,) * len(fusion.fitted_), threshold_rows, target)
+    program = set_thresholds(program, (True,) * len(fusion.fitted_), threshold_rows, target)
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
     sizes = flat.monitor_bytes(program)
     kept = {id(t.member) for t in fusion.terms_}
@@ -177,21 +178,6 @@ def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:
 def _signals(fusion: FusionMonitor) -> Iterator[Monitor]:
     for name, score in zip(fusion.signal_names(), fusion.signal_scores_, strict=True):
         yield Monitor(name, score.id, np.inf, np.inf, score.display, score.display_scale)
-
-
-def _calibrate(
-    program: Program, wanted: tuple[bool, ...], rows: Recording, target: FalseAlarmTarget
-) -> Program:
-    """``wanted`` speaks of the first monitors; those after them stay as they are."""
-    if not any(wanted):
-        return program
-    scores = evaluate(program, rows.take(np.flatnonzero(rows.correct))).scores
-    monitors = list(program.monitors)
-    for i, calibrates in enumerate(wanted):
-        if calibrates:
-            threshold = calibrate(scores[i], target)
-            monitors[i] = replace(monitors[i], alarm_above=threshold, uncertain_above=threshold)
-    return program.with_monitors(monitors)
 
 
 def _assess(

@@ -37,7 +37,7 @@ from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.sources import Sources, load_sources
 from edgemon.compiler.splits import label_map
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.thresholds import FalseAlarmTarget, Target
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.session import MONITOR
 
@@ -59,7 +59,7 @@ class Options:
     label_column: str | None = None
     target: str = targets.DEFAULT
     expect_accuracy: float | None = None
-    false_alarm: FalseAlarmTarget = field(default_factory=FalseAlarmTarget)
+    target_rate: Target = field(default_factory=FalseAlarmTarget)
     convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
     workers: int = min(2, os.cpu_count() or 1)
@@ -123,7 +123,7 @@ def compile_bundle(
         _warn_of_few_errors(rows["fit"], reporter)
         with reporter.stage("fitting") as progress:
             fitted = fitting.fit_monitors(
-                estimators, tapped.taps[0].name, rows, options.false_alarm, progress,
+                estimators, tapped.taps[0].name, rows, options.target_rate, progress,
                 rule=options.thresholds,
             )  # fmt: skip
         read = {t.name for t in fitted.program.taps}
@@ -162,8 +162,9 @@ def compile_bundle(
                 "thresholds": options.thresholds, "taps": options.taps, "seed": options.seed,
                 "target": options.target, "preprocess": options.preprocess.to_json(),
                 "label_order": options.label_order, "convert": options.convert,
-                "false_alarm": options.false_alarm.rate,
-                "confidence": options.false_alarm.confidence,
+                "promise_of": options.target_rate.of, "rate": options.target_rate.rate,
+                "confidence": options.target_rate.confidence,
+                "per_class": options.target_rate.per_class,
             },
             "accuracy": shown["accuracy"],
             "accuracy_by_split": shown["by_split"],
@@ -182,7 +183,7 @@ def compile_bundle(
         with reporter.stage("writing the report"):
             manifest["report"] = bundles.REPORT
             manifest["sha256"] |= _report(
-                folder, fitted, rows, options.false_alarm, manifest, metadata, artifact
+                folder, fitted, rows, options.target_rate, manifest, metadata, artifact
             )
         _write(folder, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory(rows)}
@@ -284,7 +285,7 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 
 def _report(
-    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], target: FalseAlarmTarget,
+    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], target: Target,
     manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
 ) -> dict[str, str]:  # fmt: skip
     """Writes both forms of the report; returns their hashes by file name."""

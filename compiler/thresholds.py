@@ -1,16 +1,15 @@
-"""Thresholds with a guarantee on the false-alarm rate, from held-out correct rows.
+"""Thresholds with a guarantee, from held-out rows.
 
-Distribution-free, by order statistics: of n scores of correct rows, sorted, the threshold is the
-k-th with the smallest k such that P(false-alarm rate <= alpha) >= 1 - delta for exchangeable
-rows, whatever the score's distribution. Alarm iff score > threshold, so ties cost power, never
-validity. The guarantee does not survive a shift of the data.
+Distribution-free, by order statistics of exchangeable rows, whatever the score's distribution.
+Alarm iff score > threshold, so ties cost power, never validity. No guarantee survives a shift of
+the data.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, log
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,23 +17,97 @@ from scipy.stats import binom
 
 from edgemon.compiler.errors import CompileError
 
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 
-@dataclass(frozen=True)
-class FalseAlarmTarget:
-    """At most ``rate`` false alarms, with probability at least ``confidence``."""
 
-    rate: float = 0.05
-    confidence: float = 0.95
+class Target(Protocol):
+    """What a threshold must keep to: a rate on some rows, with some confidence."""
 
-    def __post_init__(self) -> None:
-        for name, value in (("--false-alarm", self.rate), ("--confidence", self.confidence)):
-            if not 0 < value < 1:
-                raise CompileError(f"{name} {value}: must lie between 0 and 1")
+    @property
+    def rate(self) -> float: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def per_class(self) -> bool: ...
+    @property
+    def of(self) -> str:
+        """What the rate is of."""
 
     @property
     def rows_needed(self) -> int:
-        """Fewest correct rows for which any threshold can be promised."""
-        return ceil(log(1 - self.confidence) / log(1 - self.rate))
+        """Fewest rows for which any threshold can be promised."""
+
+    def concerns(self, correct: Bools) -> Bools:
+        """Which rows the rate is about, given where the model is right."""
+
+    def threshold(self, scores: Array) -> Any:
+        """From the scores (n,) of held-out rows that it concerns. Raises CompileError if they are
+        too few."""
+
+
+@dataclass(frozen=True)
+class FalseAlarmTarget:
+    """At most ``rate`` of the right answers alarm, with probability at least ``confidence``; with
+    ``per_class`` that is promised of the right answers of each class by itself."""
+
+    rate: float = 0.05
+    confidence: float = 0.95
+    per_class: bool = False
+    of: ClassVar[str] = "false alarms"
+
+    def __post_init__(self) -> None:
+        _check("--false-alarm", self.rate, self.confidence)
+
+    @property
+    def rows_needed(self) -> int:
+        return _rows_needed(self.rate, self.confidence)
+
+    def concerns(self, correct: Bools) -> Bools:
+        return correct
+
+    def threshold(self, scores: Array) -> Any:
+        return calibrate(scores, self)
+
+
+@dataclass(frozen=True)
+class MissTarget:
+    """At most ``rate`` of the wrong answers pass without an alarm, with probability at least
+    ``confidence``.
+
+    The risk falls as the threshold does, so that Learn-then-Test (Angelopoulos, Bates, Candes,
+    Jordan, Lei 2021) with a fixed sequence of binomial tests comes to an order statistic.
+    """
+
+    rate: float = 0.1
+    confidence: float = 0.95
+    per_class: ClassVar[bool] = False
+    of: ClassVar[str] = "misses"
+
+    def __post_init__(self) -> None:
+        _check("--miss-rate", self.rate, self.confidence)
+
+    @property
+    def rows_needed(self) -> int:
+        return _rows_needed(self.rate, self.confidence)
+
+    def concerns(self, correct: Bools) -> Bools:
+        return ~correct
+
+    def threshold(self, scores: Array) -> Any:
+        """Just below the k-th smallest score, for the largest k that keeps the promise."""
+        n = len(scores)
+        if n < self.rows_needed:
+            raise CompileError(
+                f"a miss rate of {self.rate:.3g} at confidence {self.confidence:.3g} needs "
+                f"{self.rows_needed} wrong threshold rows, but there are {n}: give more rows "
+                "(--calibrate), or ask for less"
+            )
+        k = np.arange(1, n + 1)
+        most = int(k[binom.cdf(k - 1, n, self.rate) <= 1 - self.confidence][-1])
+        kth = np.sort(scores)[most - 1]
+        below = kth - 1 if scores.dtype.kind == "i" else np.nextafter(kth, kth.dtype.type(-np.inf))
+        return below.item()
 
 
 def order_statistic(n: int, target: FalseAlarmTarget) -> int:
@@ -49,6 +122,16 @@ def order_statistic(n: int, target: FalseAlarmTarget) -> int:
     return int(k[binom.sf(k - 1, n, 1 - target.rate) <= 1 - target.confidence][0])
 
 
-def calibrate(scores: npt.NDArray[Any], target: FalseAlarmTarget) -> Any:
+def calibrate(scores: Array, target: FalseAlarmTarget) -> Any:
     """The threshold for the scores (n,) of correct held-out rows: alarm iff score > threshold."""
     return np.sort(scores)[order_statistic(len(scores), target) - 1].item()
+
+
+def _rows_needed(rate: float, confidence: float) -> int:
+    return ceil(log(1 - confidence) / log(1 - rate))
+
+
+def _check(option: str, rate: float, confidence: float) -> None:
+    for name, value in ((option, rate), ("--confidence", confidence)):
+        if not 0 < value < 1:
+            raise CompileError(f"{name} {value}: must lie between 0 and 1")

@@ -57,12 +57,14 @@ def bundle(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def digits_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demonstration's bundle, all three monitors; copy it before you change it."""
+    """The demonstration's model under three methods with their own thresholds; copy the bundle
+    before you change it."""
     from edgemon.compiler.pipeline import Options, compile_bundle
     from edgemon.compiler.sources import Sources
 
     out = tmp_path_factory.mktemp("bundles") / "digits"
+    options = Options(monitors="softmax,box,prophecy", thresholds="method")
     compile_bundle(
-        DEMO / "digits_int8.tflite", Sources(data=str(DEMO / "digits.npz")), out, Options()
+        DEMO / "digits_int8.tflite", Sources(data=str(DEMO / "digits.npz")), out, options
     )
     return out

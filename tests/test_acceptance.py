@@ -41,12 +41,15 @@ def test_compile_and_verify(name: str, shared: Path, tmp_path: Path) -> None:
     case = CASES[name]
     images = shared / "data" / "images"
     data = str(images / f"{case.data}.npz")
-    options = Options(preprocess=Preprocess.parse(case.preprocess), label_order=case.label_order)
+    options = Options(
+        monitors="auto,softmax,box,prophecy", thresholds="method",
+        preprocess=Preprocess.parse(case.preprocess), label_order=case.label_order,
+    )  # fmt: skip
     manifest = compile_bundle(
         images / "models" / f"{case.model}.tflite", Sources(data=data), tmp_path / "b", options
     )
     assert manifest["accuracy"] == pytest.approx(case.accuracy, abs=5e-5)
-    assert [m["name"] for m in manifest["monitors"]] == ["softmax", "box", "prophecy"]
+    assert [m["name"] for m in manifest["monitors"]] == ["errors", "softmax", "box", "prophecy"]
     assert manifest["proof"]["mismatches"] == 0
     assert manifest["proof"]["output_rows"] == 1000
     assert manifest["proof"]["output_mismatches"] == 0

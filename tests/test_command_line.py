@@ -104,6 +104,45 @@ def test_compile_is_repeatable(tmp_path: Path) -> None:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
+def test_auto_fuses_signals_and_explains_its_alarms(tmp_path: Path) -> None:
+    result = edgemon("compile", MODEL, "--data", DATA, "--out", tmp_path / "b")
+    assert result.exit_code == 0, result.stderr
+    assert "the signals alone, under the same promise, cheapest first" in result.stdout
+    found = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert [m["name"] for m in found["monitors"]] == ["errors"]
+    assert found["monitors"][0]["threshold_from"] == "held-out"
+    kept = {c["signal"] for c in found["comparison"] if c["kept"]}
+    assert kept
+    assert "msp_t" in {c["signal"] for c in found["comparison"]}
+    rows = [
+        json.loads(r)
+        for r in edgemon("run", tmp_path / "b", "--data", DATA, "--json-lines").stdout.splitlines()
+    ]
+    alarmed = [r for r in rows if r.get("verdict") == "alarm"]
+    assert alarmed
+    for row in alarmed:
+        assert row["monitors"] == {"errors": "alarm"}
+        assert set(row["terms"]) == {f"errors.{k}" for k in kept}
+        assert row["reason"].startswith("errors: ")
+        assert "where 99 % of correct rows stay below" in row["reason"]
+
+
+def test_profile_scod_adds_novelty(tmp_path: Path) -> None:
+    found = document("compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--profile", "scod")
+    assert [m["name"] for m in found["monitors"]] == ["scod"]
+    assert {c["signal"] for c in found["comparison"] if c["novelty"]} >= {"density", "prototypes"}
+    assert document("verify", tmp_path / "b", "--data", DATA)["mismatches"] == 0
+
+
+def test_methods_keep_their_own_thresholds_on_request(tmp_path: Path) -> None:
+    common = ("compile", MODEL, "--data", DATA, "--monitor", "box", "--out")
+    own = document(*common, tmp_path / "a", "--thresholds", "method")["monitors"][0]
+    assert (own["threshold"], own["threshold_from"]) == (0.0, "method")
+    calibrated = document(*common, tmp_path / "b")["monitors"][0]
+    assert calibrated["threshold_from"] == "held-out"
+    assert calibrated["false_alarm_rate"] < own["false_alarm_rate"]
+
+
 def test_compile_says_accuracy_first(tmp_path: Path) -> None:
     result = edgemon(
         "compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--monitor", "softmax"
@@ -250,7 +289,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "below the 99.00% expected",
     ),
     "unknown monitor": ((MODEL, "--data", DATA, "--monitor", "sofmax"), "unknown monitor 'sofmax'"),
-    "unknown tap": ((MODEL, "--data", DATA, "--taps", "box=layer9"), "layer9"),
+    "unknown tap": (
+        (MODEL, "--data", DATA, "--monitor", "box", "--taps", "box=layer9"),
+        "layer9",
+    ),
+    "unknown profile": ((MODEL, "--data", DATA, "--profile", "ood"), "use errors or scod"),
+    "unknown thresholds": (
+        (MODEL, "--data", DATA, "--thresholds", "tuned"),
+        "use guaranteed or method",
+    ),
     "tap of no monitor": (
         (MODEL, "--data", DATA, "--taps", "bx=gap"),
         "'bx' is not among the monitors",

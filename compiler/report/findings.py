@@ -82,11 +82,13 @@ def _about_the_promise(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for monitor in document["monitors"]:
         if promise is None or monitor["name"] not in promise["monitors"]:
             continue
-        interval = monitor["metrics"]["fpr_interval"]
-        if interval is not None and interval[0] > promise["false_alarm"]:
+        rate = "missed" if promise["of"] == "misses" else "fpr"
+        interval = monitor["metrics"][f"{rate}_interval"]
+        if interval is not None and interval[0] > promise["rate"]:
+            does = "misses more errors" if rate == "missed" else "raises more false alarms"
             yield (
                 "promise_not_met",
-                f"{monitor['name']} raises more false alarms on the test rows than it promises: "
-                f"{monitor['metrics']['fpr']:.1%} against {100 * promise['false_alarm']:g}%, which "
+                f"{monitor['name']} {does} on the test rows than it promises: "
+                f"{monitor['metrics'][rate]:.1%} against {100 * promise['rate']:g}%, which "
                 "the interval excludes. Test and threshold rows are not alike.",
             )

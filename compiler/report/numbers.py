@@ -16,7 +16,7 @@ from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
-from edgemon.compiler.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.monitor import Monitor as Runtime
 
@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 def collect(
     fitted: Fitted,
     rows: dict[str, Recording],
-    target: FalseAlarmTarget,
+    target: Target,
     manifest: dict[str, Any],
     metadata: dict[str, Any],
     artifact: bytes,
@@ -87,18 +87,18 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, target: FalseAlarmTarget) -> dict[str, Any] | None:
+def _promise(fitted: Fitted, target: Target) -> dict[str, Any] | None:
     """What the calibrated thresholds guarantee, and from how many rows; None without any."""
     names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
     if not names:
         return None
-    n = int(fitted.threshold_rows.correct.sum())
     return {
         "monitors": names,
-        "false_alarm": target.rate,
+        "of": target.of,
+        "rate": target.rate,
         "confidence": target.confidence,
-        "correct_rows": n,
-        "order_statistic": order_statistic(n, target),
+        "per_class": target.per_class,
+        "rows": int(target.concerns(fitted.threshold_rows.correct).sum()),
     }
 
 

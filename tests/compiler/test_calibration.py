@@ -1,0 +1,125 @@
+"""Thresholds of device programs: of false alarms, of misses, of each class by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from edgemon.compiler import evaluation, fitting, reference
+from edgemon.compiler.emit import flat
+from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.prove import prove
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
+from tests.compiler.recordings import CLASSES, make_recording
+
+TAPS = {"msp_t": ("logits",), "odin_t": ("logits",), "box": ("features",), "energy": ("logits",)}
+Make = Callable[[str, int, int], Recording]
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    folder: Path = tmp_path_factory.mktemp("recordings")
+    return lambda dtype, rows, seed: make_recording(
+        folder / f"{dtype}{rows}{seed}", dtype, rows, seed
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+@pytest.mark.parametrize("kind", sorted(TAPS))  # scores of int32, int64 and float32
+def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> None:
+    splits = {n: make(dtype, 1500, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    target = FalseAlarmTarget(0.1, 0.9, per_class=True)
+    monitors = [MONITORS[kind](taps=TAPS[kind])]
+    fitted = fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
+    plain = fitting.fit_monitors(
+        monitors, "output", splits, FalseAlarmTarget(0.1, 0.9), rule="guaranteed"
+    )
+    rows = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
+    alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
+    scores = evaluation.evaluate(plain.program, rows).scores[0]
+    for c in range(CLASSES):
+        own = rows.predicted == c
+        threshold = FalseAlarmTarget(0.1, 0.9).threshold(scores[own])
+        assert alarms[own].mean() <= 0.1
+        # As many alarms as the exact thresholds give, but for scores in the last float's place.
+        assert abs(int(alarms[own].sum()) - int((scores[own] > threshold).sum())) <= 1
+    vectors = fitting.self_test(fitted.program, splits["test"])
+    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
+    proof = prove(
+        artifact, onnx_emitter.emit(fitted.program, {}), evaluation.blocks(fitted.program, rows)
+    )
+    assert proof.first_mismatch is None
+
+
+def test_a_class_with_too_few_rows_is_named(make: Make) -> None:
+    splits = {n: make("int8", 900, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    labels = np.asarray(splits["threshold"].labels)
+    few = splits["threshold"].take(np.flatnonzero((labels != 2) | (np.arange(900) < 100)))
+    with pytest.raises(CompileError, match=r"each class needs 59 .* fewer of 1 \(class 2: "):
+        fitting.fit_monitors(
+            [MONITORS["msp_t"](taps=("logits",))], "output", {**splits, "threshold": few},
+            FalseAlarmTarget(per_class=True),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_miss_rate_is_kept_on_the_threshold_rows(make: Make, dtype: str) -> None:
+    splits = {n: make(dtype, 1500, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    monitors = [MONITORS[k](taps=TAPS[k]) for k in ("msp_t", "energy")]
+    fitted = fitting.fit_monitors(
+        monitors, "output", splits, MissTarget(0.2, 0.9), rule="guaranteed"
+    )
+    wrong = splits["threshold"].take(np.flatnonzero(~splits["threshold"].correct))
+    found = evaluation.evaluate(fitted.program, wrong)
+    for column in found.verdicts.T:
+        assert (column == 0).mean() <= 0.2
+        assert (column == 0).any()  # not everything alarms
+
+
+@given(st.integers(30, 3000), st.sampled_from([0.1, 0.2, 0.5]), st.sampled_from([0.8, 0.95]))
+@settings(deadline=None)
+def test_the_miss_threshold_is_the_highest_that_keeps_the_promise(
+    n: int, rate: float, confidence: float
+) -> None:
+    target = MissTarget(rate, confidence)
+    k = int(target.threshold(np.arange(1, n + 1))) + 1  # the k-th score is k
+    assert beta.sf(rate, k, n + 1 - k) <= 1 - confidence + 1e-9
+    assert beta.sf(rate, k + 1, n - k) > 1 - confidence - 1e-9
+
+
+def test_too_few_errors_for_a_miss_rate_are_refused_with_the_number() -> None:
+    with pytest.raises(CompileError, match="needs 29 wrong threshold rows, but there are 28"):
+        MissTarget(0.1).threshold(np.arange(28))
+    assert np.isfinite(MissTarget(0.1).threshold(np.arange(29)))
+
+
+def test_ties_are_on_the_safe_side() -> None:
+    """All wrong rows score alike: either all alarm or none does; all must."""
+    for scores in (np.full(100, 3), np.full(100, 3.0, np.float32)):
+        assert MissTarget(0.2).threshold(scores) < 3
+
+
+def test_float_thresholds_of_classes_are_never_below_the_exact_ones(make: Make) -> None:
+    rows = make("float32", 1500, 1)
+    splits = {"fit": rows, "threshold": rows, "test": rows}
+    target = FalseAlarmTarget(0.1, 0.9, per_class=True)
+    fitted = fitting.fit_monitors([MONITORS["energy"](taps=("logits",))], "output", splits, target)
+    plain = fitting.fit_monitors(
+        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmTarget(0.1, 0.9)
+    )
+    taps = next(evaluation.blocks(fitted.program, rows))
+    raw = reference.evaluate(plain.program, taps).scores[0]
+    excess = reference.evaluate(fitted.program, taps).scores[0]
+    for c in range(CLASSES):
+        own = rows.predicted == c
+        exact = target.threshold(raw[own & rows.correct])
+        assert not (excess[own & (raw <= exact)] > 0).any()
