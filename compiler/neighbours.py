@@ -24,7 +24,7 @@ Rows = list[Array]  # one (n, length) array a tap
 
 NEAREST = 4  # rows kept on either side of a decision threshold
 MOST_MOVED = 512  # elements of a tap that are moved one by one: of a feature map not all
-LARGEST_BLOCK = 2048
+LARGEST_BLOCK, BLOCK_ELEMENTS = 2048, 1 << 22  # rows, and elements of all taps, in memory at a time
 
 
 def neighbours(program: Program, base: Rows) -> Iterator[Rows]:
@@ -53,9 +53,26 @@ def _repeat(base: Rows, n: int) -> Rows:
     return [x[np.arange(n) % len(x)].copy() for x in base]
 
 
+def _block(base: Rows) -> int:
+    """Rows in memory at a time."""
+    return max(1, min(LARGEST_BLOCK, BLOCK_ELEMENTS // sum(x.shape[1] for x in base)))
+
+
+def _varied(base: Rows, tap: int, values: dict[int, list[Any]]) -> Iterator[Rows]:
+    """The tap's first row with each of the values at its element, one at a time."""
+    pairs = [(d, value) for d, at_element in values.items() for value in at_element]
+    step = _block(base)
+    for start in range(0, len(pairs), step):
+        part = pairs[start : start + step]
+        x = np.repeat(base[tap][:1], len(part), axis=0)
+        x[np.arange(len(part)), [d for d, _ in part]] = [value for _, value in part]
+        yield from _replaced(base, tap, x)
+
+
 def _replaced(base: Rows, tap: int, x: Array) -> Iterator[Rows]:
-    for start in range(0, len(x), LARGEST_BLOCK):
-        part = x[start : start + LARGEST_BLOCK]
+    step = _block(base)
+    for start in range(0, len(x), step):
+        part = x[start : start + step]
         rows = _repeat(base, len(part))
         rows[tap] = part
         yield rows
@@ -77,7 +94,7 @@ def _around_trees(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
             for value in beside(threshold, dtype):
                 made.append(row.copy())
                 made[-1][feature] = value
-            if len(made) >= LARGEST_BLOCK:
+            if len(made) >= _block(base):
                 yield from _replaced(base, tap, np.array(made, dtype))
                 made = []
             around = beside(threshold, dtype)
@@ -143,17 +160,14 @@ def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
                 rows = np.flatnonzero(side)
                 distance = np.abs(score[rows].astype(np.float64) - threshold)
                 for row in rows[np.argsort(distance, kind="stable")[:NEAREST]]:
-                    yield from _steps(program, [x[row : row + 1] for x in base], used)
+                    yield from _steps([x[row : row + 1] for x in base], used)
 
 
-def _steps(program: Program, row: Rows, taps: list[int]) -> Iterator[Rows]:
+def _steps(row: Rows, taps: list[int]) -> Iterator[Rows]:
     for tap in taps:
-        elements = _moved(program.taps[tap].length)
-        moved = np.repeat(row[tap], 3 * len(elements), axis=0)
-        for i, d in enumerate(elements):
-            around = beside(row[tap][0, d], moved.dtype)
-            moved[3 * i : 3 * i + len(around), d] = around
-        yield from _replaced(row, tap, moved)
+        x = row[tap][0]
+        elements = _moved(x.size)
+        yield from _varied(row, tap, {d: beside(x[d], x.dtype) for d in elements})
 
 
 def _moved(length: int) -> list[int]:
@@ -171,9 +185,6 @@ def _extremes(program: Program, base: Rows) -> Iterator[Rows]:
             values += [info.smallest_subnormal, -info.smallest_subnormal]
         else:
             values = [np.iinfo(dtype).min, np.iinfo(dtype).max]
-        elements = _moved(tap.length)
-        one = np.repeat(base[index][:1], len(values) * len(elements), axis=0)
-        for i, d in enumerate(elements):
-            one[i * len(values) : (i + 1) * len(values), d] = values
+        yield from _varied(base, index, dict.fromkeys(_moved(tap.length), values))
         every = np.repeat(np.array(values, dtype)[:, None], tap.length, axis=1)
-        yield from _replaced(base, index, np.concatenate([one, every]))
+        yield from _replaced(base, index, every)

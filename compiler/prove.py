@@ -25,7 +25,7 @@ from edgemon.runtime.onnx import OnnxMonitor
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
-MOST_BASE_ROWS = 4096
+MOST_BASE_ROWS, BASE_ELEMENTS = 4096, 1 << 24  # from which neighbours start
 BLOCK_ELEMENTS = 1 << 21  # bounds the memory that ONNX Runtime needs for the largest op
 
 
@@ -71,6 +71,8 @@ def prove(
     program = decoded.program
     others = {"C": Monitor(artifact), "ONNX": OnnxMonitor(onnx)}
     proof = Proof()
+    width = sum(tap.length for tap in program.taps)
+    most = max(1, min(MOST_BASE_ROWS, BASE_ELEMENTS // width))
     base: list[Rows] = []
     if decoded.self_test:
         vectors = list(decoded.self_test.taps)
@@ -80,14 +82,14 @@ def prove(
     for rows in data:
         _compare(proof, program, others, rows, "row")
         proof.rows += len(rows[0])
-        if sum(len(b[0]) for b in base) < MOST_BASE_ROWS:
-            base.append(rows)
+        if sum(len(b[0]) for b in base) < most:
+            base.append([x[:most] for x in rows])
         if progress:
             progress(proof.rows, 0)
     # Last a row of zeros, for where there is no other to start from.
     base.append([np.zeros((1, t.length), t.dtype) for t in program.taps])
     finite = _finite([np.concatenate(parts) for parts in zip(*base, strict=True)])
-    for rows in neighbours(program, [x[:MOST_BASE_ROWS] for x in finite]):
+    for rows in neighbours(program, [x[:most] for x in finite]):
         _compare(proof, program, others, rows, "threshold neighbour")
         proof.neighbours += len(rows[0])
         if progress:
