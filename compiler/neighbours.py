@@ -55,7 +55,8 @@ def _repeat(base: Rows, n: int) -> Rows:
 
 def _block(base: Rows) -> int:
     """Rows in memory at a time."""
-    return max(1, min(LARGEST_BLOCK, BLOCK_ELEMENTS // sum(x.shape[1] for x in base)))
+    width = sum(int(x.shape[1]) for x in base)
+    return max(1, min(LARGEST_BLOCK, BLOCK_ELEMENTS // width))
 
 
 def _varied(base: Rows, tap: int, values: dict[int, list[Any]]) -> Iterator[Rows]:
