@@ -15,13 +15,15 @@ from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
 from edgemon.compiler.recording import Recording
 from edgemon.runtime.evaluation import Evaluation
 
-BLOCK = 2048  # rows evaluated at a time
+BLOCK = 2048  # rows evaluated at a time, fewer of long taps
+BLOCK_ELEMENTS = 1 << 22
 
 
 def blocks(program: Program, rows: Recording) -> Iterator[list[npt.NDArray[Any]]]:
     """The program's taps over all rows, in blocks."""
-    for start in range(0, len(rows), BLOCK):
-        index = np.arange(start, min(start + BLOCK, len(rows)))
+    step = max(1, min(BLOCK, BLOCK_ELEMENTS // sum(t.length for t in program.taps)))
+    for start in range(0, len(rows), step):
+        index = np.arange(start, min(start + step, len(rows)))
         yield [np.asarray(rows.codes(t.name, index)) for t in program.taps]
 
 

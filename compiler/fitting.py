@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import train_test_split
 
 from edgemon.compiler import reference
 from edgemon.compiler.calibration import set_thresholds
@@ -21,14 +20,20 @@ from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.ties import TieBreak, ties_cost_power
+from edgemon.compiler.monitors.vectors import softmax_odds
 from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.splits import divide
 from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
+LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
+FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
+MOST_TIED_ROWS = 4096  # fit rows on which ties are looked for
 SELF_TEST_BYTES = 16384  # of inputs in self-test vectors; at least one vector is kept
 
 
@@ -47,6 +52,7 @@ class Fitted:
     on_test: Evaluation  # the reference's results for the test rows
     threshold_rows: Recording  # on which thresholds were calibrated
     comparison: tuple[Candidate, ...]  # of fusions' signals
+    tie_broken: tuple[bool, ...]  # is a monitor's score a rank, with ties broken by the softmax?
 
     @property
     def judges(self) -> tuple[Monitor, ...]:
@@ -76,6 +82,7 @@ def fit_monitors(
     progress: Progress = unheard,
     *,
     rule: str = "method",
+    logits: str = "",
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -86,15 +93,16 @@ def fit_monitors(
     Args:
         output: name of the tap with the model's output, whose argmax is the prediction.
         rule: one of ``RULES``.
+        logits: name of the tap whose softmax breaks ties of coarse scores; the output if none.
     """
     steps = len(estimators) + 1
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     fit_rows, threshold_rows = rows["fit"], rows["threshold"]
     learn = fit_rows
-    if fusions and int(target.concerns(threshold_rows.correct).sum()) >= 3 * target.rows_needed:
-        learn, threshold_rows = _divided(threshold_rows, 0.5, fusions[0].seed)
+    if fusions and learns_from_thresholds(threshold_rows.correct, target):
+        learn, threshold_rows = divided(threshold_rows, LEARN_SHARE, fusions[0].seed)
     elif fusions:
-        fit_rows, learn = _divided(fit_rows, 1 / 3, fusions[0].seed)
+        fit_rows, learn = divided(fit_rows, FIT_SHARE, fusions[0].seed)
     for done, estimator in enumerate(estimators):
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
@@ -103,10 +111,16 @@ def fit_monitors(
     builder = Builder(rows["fit"].taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
     scores = [e.lower(builder, predicted) for e in estimators]
+    calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
+    plain = scores
+    if any(calibrated):
+        ranked_by = logits or output
+        scores = _without_ties(
+            builder, predicted, scores, calibrated, ranked_by, rows["fit"], target
+        )
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
-    calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
     program = set_thresholds(program, calibrated, threshold_rows, target)
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
@@ -118,8 +132,29 @@ def fit_monitors(
     progress(steps, steps)
     return Fitted(
         program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
-        tuple(comparison),
+        tuple(comparison), tuple(a is not b for a, b in zip(plain, scores, strict=True)),
     )  # fmt: skip
+
+
+def _without_ties(
+    builder: Builder, predicted: int, scores: list[Score], calibrated: tuple[bool, ...],
+    logits: str, rows: Recording, target: Target,
+) -> list[Score]:  # fmt: skip
+    """The scores, of which those are ranked anew whose ties would cost the threshold its power.
+    Fit rows tell, so that threshold rows stay untouched."""
+    rows = rows.take(np.flatnonzero(rows.correct)[:MOST_TIED_ROWS])
+    if not len(rows):
+        return scores
+    softmax = softmax_odds(builder, logits, predicted)
+    monitors = [Monitor(str(i), s.id, 0.0, 0.0) for i, s in enumerate([*scores, Score(softmax)])]
+    program, represented = quantise_scores(builder.program(predicted, monitors))
+    found = [r.real(s) for r, s in zip(represented, evaluate(program, rows).scores, strict=True)]
+    return [
+        TieBreak.of(values, found[-1]).lower(builder, score, softmax)
+        if promised and ties_cost_power(values, target.rate)
+        else score
+        for score, values, promised in zip(scores, found[:-1], calibrated, strict=True)
+    ]
 
 
 def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
@@ -133,14 +168,15 @@ def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
     )
 
 
-def _divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
-    """All but a share of the rows, and that share, with right and wrong rows alike in both."""
-    enough = min(int(rows.correct.sum()), int((~rows.correct).sum())) >= 2
-    first, second = train_test_split(
-        np.arange(len(rows)), test_size=share, random_state=seed,
-        stratify=rows.correct if enough else None,
-    )  # fmt: skip
-    return rows.take(np.sort(first)), rows.take(np.sort(second))
+def learns_from_thresholds(correct: npt.NDArray[np.bool_], target: Target) -> bool:
+    """Are these threshold rows (n,) enough for fusions to learn from half of them?"""
+    return int(target.concerns(correct).sum()) >= 3 * target.rows_needed
+
+
+def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
+    """All but a share of the rows, and that share; see ``splits.divide``."""
+    first, second = divide(rows.correct, share, seed)
+    return rows.take(first), rows.take(second)
 
 
 def _members_program(

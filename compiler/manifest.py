@@ -17,6 +17,11 @@ from edgemon.compiler.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.targets import Target
 
+# Of a monitor whose score is a rank: see ``monitors.ties``.
+RANKED = (
+    "{what}: level {{score}} of its score, with ties ranked by the softmax, above {{threshold}}"
+)
+
 
 def metadata(
     model: Model,
@@ -25,7 +30,7 @@ def metadata(
     target: Target,
     labels: Sequence[int],
     class_names: Sequence[str] | None,
-    estimators: Sequence[MonitorEstimator],
+    fitted: Fitted,
 ) -> dict[str, Any]:
     """What a session needs on the device. ``labels[c]`` is the data label of model class c;
     ``class_names[label]`` its name, if labels came as words."""
@@ -47,19 +52,22 @@ def metadata(
             {"name": tap.name, "output": position}
             for tap, position in zip(tapped.taps, tapped.positions, strict=True)
         ],
-        "monitors": [_monitor_entry(e) for e in estimators],
+        "monitors": [
+            _monitor_entry(e, tie_broken=ranked)
+            for e, ranked in zip(fitted.estimators, fitted.tie_broken, strict=True)
+        ],
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
         "rounding_rule": "IEEE 754 to nearest even, no contraction",
     }
 
 
-def _monitor_entry(estimator: MonitorEstimator) -> dict[str, Any]:
+def _monitor_entry(estimator: MonitorEstimator, *, tie_broken: bool) -> dict[str, Any]:
     """``terms``: of a fusion, what the session needs to say which signal alarmed."""
     entry: dict[str, Any] = {
         "name": estimator.kind,
         "kind": estimator.kind,
-        "rule": estimator.reason(),
+        "rule": RANKED.format(what=estimator.what) if tie_broken else estimator.reason(),
     }
     if isinstance(estimator, FusionMonitor):
         entry["terms"] = estimator.terms_json()
@@ -92,15 +100,17 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             "uncertain_above": m.shown(m.uncertain_above),
             "threshold_raw": m.alarm_above,
             "threshold_from": "held-out" if calibrated else "method",
+            "ties_broken_by_softmax": ranked,
             "bytes": sizes[m.name],
             **quality.to_json(),
             "details": e.details(),
         }
-        for m, e, calibrated, quality in zip(
+        for m, e, calibrated, quality, ranked in zip(
             fitted.judges,
             fitted.estimators,
             fitted.calibrated,
             fitted.quality,
+            fitted.tie_broken,
             strict=True,
         )
     ]

@@ -30,6 +30,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models import keras, open_model
+from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import AUTO, parse
 from edgemon.compiler.prove import prove
@@ -102,6 +103,9 @@ def compile_bundle(
             with reporter.stage("converting to int8"):
                 model = keras.to_int8(model, splits["threshold"], options.preprocess, scratch)
         chosen = assign_taps(model, estimators, options.taps)
+        logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
+        if options.thresholds == "guaranteed":
+            chosen = tuple(dict.fromkeys((*chosen, *logits)))
         labels = label_map(model.n_classes, options.label_order)
         recorder = _Recorder(model, scratch, options, model.kernels(target.kernels), labels)
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
@@ -124,7 +128,7 @@ def compile_bundle(
         with reporter.stage("fitting") as progress:
             fitted = fitting.fit_monitors(
                 estimators, tapped.taps[0].name, rows, options.target_rate, progress,
-                rule=options.thresholds,
+                rule=options.thresholds, logits=logits[0].name if logits else "",
             )  # fmt: skip
         read = {t.name for t in fitted.program.taps}
         if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
@@ -135,7 +139,7 @@ def compile_bundle(
             recorder.compare_taps(tapped, splits["test"], recorded)
         metadata = manifests.metadata(
             model, tapped, options.preprocess, target, labels.tolist(),
-            splits["fit"].class_names, estimators,
+            splits["fit"].class_names, fitted,
         )  # fmt: skip
         artifact = flat.write(
             flat.Artifact(

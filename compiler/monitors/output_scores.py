@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import logits_of, logits_values, negated
+from edgemon.compiler.monitors.vectors import logits_of, logits_values, negated, softmax_odds
 from edgemon.compiler.recording import Recording
 
 TEMPERATURES = (0.05, 20.0)
@@ -51,16 +51,6 @@ class OutputScore(MonitorEstimator):
         logits = logits_of(builder, self.taps[0], predicted)
         return builder.node("sub", logits, builder.node("max", logits))
 
-    def _odds(self, builder: Builder, predicted: int, temperature: float = 1.0) -> Score:
-        """(1 - max p) / max p: the order of 1 - max p, with full resolution where p is near 1."""
-        logits = logits_of(builder, self.taps[0], predicted)
-        d = builder.node("sub", logits, builder.node("max", logits))
-        if temperature != 1:
-            d = builder.node("scale", d, tables=[np.array([1 / temperature])])
-        e = builder.node("exp", d)
-        others = builder.node("omit", e, builder.node("argmax", logits))
-        return Score(builder.node("sum", others), display="odds")
-
 
 class SoftmaxMonitor(OutputScore):
     """Alarms when the classifier itself is unsure. Shown as 1 - max p."""
@@ -73,7 +63,7 @@ class SoftmaxMonitor(OutputScore):
     )
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        return self._odds(builder, predicted)
+        return Score(softmax_odds(builder, self.taps[0], predicted), display="odds")
 
     def reason(self) -> str:
         return "uncertain of its own answer: 1 - max p is {score}, above {threshold}"
@@ -104,7 +94,8 @@ class TemperatureMonitor(OutputScore):
         return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        return self._odds(builder, predicted, self.temperature_)
+        odds = softmax_odds(builder, self.taps[0], predicted, self.temperature_)
+        return Score(odds, display="odds")
 
     def reason(self) -> str:
         return "uncertain of its own answer: 1 - max p is {score}, above {threshold}"

@@ -48,6 +48,17 @@ def logits_values(recording: Recording, tap: str) -> Floats:
     return np.concatenate([np.zeros_like(values), values - shift], axis=1)
 
 
+def softmax_odds(builder: Builder, tap: str, predicted: int, temperature: float = 1.0) -> int:
+    """Value id of (1 - max p) / max p, p the softmax of logits / temperature: the order of
+    1 - max p, with full resolution where p is near 1."""
+    logits = logits_of(builder, tap, predicted)
+    d = builder.node("sub", logits, builder.node("max", logits))
+    if temperature != 1:
+        d = builder.node("scale", d, tables=[np.array([1 / temperature])])
+    e = builder.node("exp", d)
+    return builder.node("sum", builder.node("omit", e, builder.node("argmax", logits)))
+
+
 def negated(builder: Builder, x: int) -> int:
     """Value id of ``-x``."""
     length = builder.value(x).length

@@ -1,0 +1,109 @@
+"""Scores with few values: the softmax breaks their ties, and a promise is worth something."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgemon.compiler import evaluation, fitting
+from edgemon.compiler.emit import flat
+from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler.ir import Builder
+from edgemon.compiler.monitors import MONITORS, MonitorEstimator, Score
+from edgemon.compiler.monitors.tails import STEPS
+from edgemon.compiler.monitors.ties import TieBreak, ties_cost_power
+from edgemon.compiler.prove import prove
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.thresholds import FalseAlarmTarget
+from tests.compiler.recordings import make_recording
+
+
+class TwoValued(MonitorEstimator):
+    """A score of 0 or 1: is the first feature above its median?"""
+
+    kind: ClassVar[str] = "two"
+    default_taps: ClassVar[tuple[str, ...]] = ("features",)
+    what: ClassVar[str] = "first feature high"
+
+    def __init__(self, taps: tuple[str, ...] = ("features",)) -> None:
+        self.taps = taps
+
+    def fit(self, recording: Recording) -> Self:
+        self.median_ = float(np.median(recording.features("features")[:, 0]))
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002
+        first = builder.node(
+            "gather", builder.features("features"), tables=[np.zeros(1, np.uint32)]
+        )
+        return Score(builder.node("exceeds", first, tables=[np.array([self.median_])]), 0.5)
+
+    def reason(self) -> str:
+        return "high"
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recording]:
+    folder = tmp_path_factory.mktemp("recordings")
+    return {
+        name: make_recording(folder / name, request.param, 1500, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+
+
+def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording]) -> None:
+    target = FalseAlarmTarget(0.1, 0.9)
+    fitted = fitting.fit_monitors(
+        [TwoValued()], "output", splits, target, rule="guaranteed", logits="logits"
+    )
+    assert fitted.tie_broken == (True,)
+    rows = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
+    alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
+    assert 0.05 < alarms.mean() <= 0.1
+    # Only rows of the upper value alarm.
+    high = rows.features("features")[:, 0] > fitted.estimators[0].median_
+    assert high[alarms].all()
+    vectors = fitting.self_test(fitted.program, splits["test"])
+    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
+    onnx = onnx_emitter.emit(fitted.program, {})
+    assert prove(artifact, onnx, evaluation.blocks(fitted.program, rows)).first_mismatch is None
+
+
+def test_the_method_own_threshold_breaks_no_ties(splits: dict[str, Recording]) -> None:
+    fitted = fitting.fit_monitors([TwoValued()], "output", splits, FalseAlarmTarget())
+    assert (fitted.tie_broken, fitted.calibrated) == ((False,), (False,))
+
+
+def test_a_fine_score_is_left_alone(splits: dict[str, Recording]) -> None:
+    fitted = fitting.fit_monitors(
+        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmTarget(),
+        rule="guaranteed", logits="logits",
+    )  # fmt: skip
+    assert fitted.tie_broken == (False,)
+
+
+values = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=60)
+
+
+@given(values, st.integers(0, 99))
+def test_the_order_of_the_score_comes_first(scores: list[float], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    softmax = rng.exponential(1, len(scores))
+    tie = TieBreak.of(np.array(scores), softmax)
+    rank = np.searchsorted(tie.values, scores) * STEPS + np.searchsorted(tie.softmax, softmax)
+    for i, j in rng.integers(0, len(scores), (20, 2)):
+        if scores[i] < scores[j]:
+            assert rank[i] < rank[j]
+        elif scores[i] == scores[j] and softmax[i] <= softmax[j]:
+            assert rank[i] <= rank[j]
+
+
+def test_ties_cost_power_where_the_threshold_would_lie() -> None:
+    assert ties_cost_power(np.repeat([0, 1], [60, 40]), 0.05)
+    assert not ties_cost_power(np.arange(1000), 0.05)
+    assert not ties_cost_power(np.concatenate([np.zeros(900), np.arange(1, 101)]), 0.05)
+    assert not ties_cost_power(np.empty(0), 0.05)
