@@ -1,4 +1,4 @@
-"""The commands ``bench``, ``evaluate``, ``replicate`` and ``density-curve``."""
+"""The commands ``bench``, ``evaluate``, ``replicate``, ``density-curve`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -128,6 +128,41 @@ def density_curve(
     document = measure(
         model, data, taps=taps, rule=rule, max_rows=rows, seed=seed, reporter=terminal
     )
+    show(terminal, document)
+    terminal.document(document)
+
+
+@app.command()
+def compare(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Models, data, monitors.")],
+    root: Annotated[
+        Path | None, typer.Option(help="Folder of the files it names (default: where SPEC is).")
+    ] = None,
+    cases: Annotated[str, typer.Option(help="Only these cases or groups, as a,b.")] = "",
+    resplits: Annotated[
+        int | None, typer.Option(help="So many instead of what the specification says.")
+    ] = None,
+    false_alarm: Annotated[
+        float, typer.Option(help="Promise: at most this share of right answers alarms.")
+    ] = 0.05,
+    confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    seed: Annotated[int, typer.Option(help="Of splits, monitors and intervals.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Monitors side by side: quality over many splits with intervals, bytes and time."""
+    from edgemon.bench.compare.panel import Options
+    from edgemon.bench.compare.run import compare as run_comparison
+    from edgemon.bench.compare.show import show
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.thresholds import FalseAlarmTarget
+
+    terminal = Terminal(as_json=json)
+    document = run_comparison(
+        spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
+        options=Options(FalseAlarmTarget(false_alarm, confidence), seed, workers),
+        reporter=terminal,
+    )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
 

@@ -13,6 +13,10 @@ class ModelError(CompileError):
     """A model that cannot be opened, run or monitored."""
 
 
+class MissingPackageError(ModelError):
+    """A model that could be opened if a package were installed."""
+
+
 class DataError(CompileError):
     """Data that cannot be read, or that does not fit the model."""
 

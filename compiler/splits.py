@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.data import Dataset
 from edgemon.compiler.errors import DataError
@@ -46,6 +47,16 @@ def split(
             f"{len(y)} rows are too few to split into fit, threshold and test rows; give more data"
         )
     return fit, threshold, test
+
+
+def divide(correct: npt.NDArray[np.bool_], share: float, seed: int) -> tuple[Indices, Indices]:
+    """All but a share of the rows (n,), and that share, with right and wrong rows alike in both."""
+    enough = min(int(correct.sum()), int((~correct).sum())) >= 2
+    first, second = train_test_split(
+        np.arange(len(correct)), test_size=share, random_state=seed,
+        stratify=correct if enough else None,
+    )  # fmt: skip
+    return np.sort(first), np.sort(second)
 
 
 def refuse_overlap(parts: Mapping[str, Dataset]) -> None:

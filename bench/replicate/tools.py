@@ -19,8 +19,8 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.replicate import tables
 from edgemon.bench.replicate.models import DenseModel
 from edgemon.bench.replicate.study import DatasetEntry, Study
+from edgemon.bench.tuning import best_mcc_threshold
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.intervals import mcc
 from edgemon.compiler.methods import prophecy
 from edgemon.compiler.methods.deepinfer import (
     DeepInfer,
@@ -218,12 +218,7 @@ def _softmax_analysis(subject: Subject) -> dict[str, float]:
     found = {}
     if (~wrong).sum() >= target.rows_needed:
         found["softmax (certified 5 %)"] = float(calibrate(score[~wrong], target))
-    order = np.argsort(score, kind="stable")
-    kept_wrong, kept = np.cumsum(wrong[order]), np.arange(1, len(score) + 1)
-    fn, tn = kept_wrong, kept - kept_wrong
-    quality = mcc(np.stack([wrong.sum() - fn, (~wrong).sum() - tn, tn, fn], axis=1))
-    quality[np.append(np.diff(score[order]) == 0, False)] = np.nan  # equal scores stay together
-    found["softmax"] = float(score[order][np.argmax(np.nan_to_num(quality, nan=-np.inf))])
+    found["softmax"] = float(best_mcc_threshold(score, wrong))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgemon.compiler.data import Dataset
-from edgemon.compiler.errors import ModelError
+from edgemon.compiler.errors import MissingPackageError, ModelError
 from edgemon.compiler.models import child
 from edgemon.compiler.models.base import Conversion, Model
 from edgemon.compiler.models.tflite import TfliteModel
@@ -50,7 +50,7 @@ def to_int8(model: Model, data: Dataset, preprocess: Preprocess, scratch: Path) 
 
 def _convert(path: Path, scratch: Path, to: str, more: dict[str, Any]) -> TfliteModel:
     if find_spec("tensorflow") is None:
-        raise ModelError(
+        raise MissingPackageError(
             f"{path}: a Keras model needs TensorFlow: pip install 'edgemon[keras]', or convert the "
             "model to TFLite yourself"
         )

@@ -81,18 +81,21 @@ class FusionMonitor(MonitorEstimator):
         in ``left_out_``."""
         self.check_taps()
         self.check_settings()
-        self.left_out_: dict[str, str] = {}
-        fitted = []
+        fitted, left_out = [], {}
         for member in self.members:
             try:
                 fitted.append(member.fit(recording))
             except CompileError as error:
-                self.left_out_[member.kind] = str(error)
-        self.fitted_ = tuple(fitted)
+                left_out[member.kind] = str(error)
+        return self.take(fitted, left_out)
+
+    def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
+        """Take members that are fitted already, and why others could not be."""
+        self.fitted_, self.left_out_ = tuple(fitted), left_out
         if not any(m in self.signals for m in fitted):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "
-                + "; ".join(self.left_out_.values())
+                + "; ".join(left_out.values())
             )
         return self
 

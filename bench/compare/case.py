@@ -1,0 +1,120 @@
+"""One case: the model is run once, monitors are fitted once, splits are drawn many times."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from edgemon import targets
+from edgemon.bench.compare import costs
+from edgemon.bench.compare.judges import Rows
+from edgemon.bench.compare.panel import Document, Options, Panel, Split
+from edgemon.bench.compare.rows import CaseRows, load_rows
+from edgemon.bench.compare.spec import Case
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.data import Dataset
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import open_model
+from edgemon.compiler.models.base import Model
+from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.monitors import MonitorEstimator, parse
+from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.splits import label_map
+from edgemon.runtime.preprocess import Preprocess
+
+
+def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Document:
+    """All numbers of a case. Raises EdgemonError in one sentence; what a single monitor cannot do
+    is said beside its name."""
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
+        scratch = Path(scratch_name)
+        with reporter.stage(f"{case.name}: opening the model"):
+            model = open_model(root / case.model, scratch)
+            model.require_classifier()
+        with reporter.stage(f"{case.name}: reading the data"):
+            data = load_rows(case, root, label_map(model.n_classes, case.label_order), scratch,
+                             reporter)  # fmt: skip
+        estimators, refused, tensors = _with_taps(case, model, options.seed)
+        rows = _record(case, model, tensors, data, scratch, options, reporter)
+        model_us = costs.model_us(model, data.pool[0], Preprocess.parse(case.preprocess))
+        panel = Panel(rows, splits_of(case, rows, options.seed), case.has_fixed_split, options)
+        found: dict[str, Document] = {name: {"left_out": why} for name, why in refused.items()}
+        with reporter.stage(f"{case.name}: judging") as progress:
+            for done, (name, estimator) in enumerate(estimators.items(), 1):
+                found[name] = panel.judge(estimator)
+                progress(done, len(estimators))
+    wrong = rows.wrong
+    for content in found.values():
+        if "nanoseconds" in content:
+            content["share_of_model"] = content["nanoseconds"] / 1e3 / model_us
+    return {
+        "name": case.name, "group": case.group, "model": case.model,
+        "rows": {
+            "fit": len(rows.fit), "pool": len(wrong),
+            "novel": {name: len(part) for name, part in rows.novel.items()},
+        },
+        "accuracy": float(1 - wrong.mean()), "accuracy_on_fit_rows": float(rows.fit.correct.mean()),
+        "wrong": int(wrong.sum()), "resplits": case.resplits, "fixed_split": case.has_fixed_split,
+        "model_us": model_us,
+        "monitors": [{"monitor": name, **found[name]} for name in case.monitors],
+    }  # fmt: skip
+
+
+def splits_of(case: Case, rows: Rows, seed: int) -> list[Split]:
+    """The fixed split, if there is one, then resplits: half of the pool each, at random."""
+    n = len(rows.wrong)
+    if n < 2:
+        raise BenchError(f"{n} rows cannot be split")
+    found = []
+    if case.has_fixed_split:
+        first = len(rows.pool[0])
+        found.append(Split(np.arange(first), np.arange(first, n)))
+    for number in range(case.resplits):
+        order = np.random.default_rng([seed, number]).permutation(n)
+        found.append(Split(np.sort(order[: n // 2]), np.sort(order[n // 2 :])))
+    return found
+
+
+def _with_taps(
+    case: Case, model: Model, seed: int
+) -> tuple[dict[str, MonitorEstimator], dict[str, str], tuple[Tensor, ...]]:
+    """Estimators that this model suits, why others do not, and all tensors to tap."""
+    estimators: dict[str, MonitorEstimator] = {}
+    refused: dict[str, str] = {}
+    tensors: list[Tensor] = [model.graph.tensors[model.graph.outputs[0]]]
+    for name in case.monitors:
+        (estimator,) = parse(name, seed=seed)
+        try:
+            chosen = assign_taps(model, [estimator], "")
+        except CompileError as error:
+            refused[name] = str(error)
+            continue
+        estimators[name] = estimator
+        tensors += [t for t in chosen if t not in tensors]
+    return estimators, refused, tuple(tensors)
+
+
+def _record(
+    case: Case, model: Model, tensors: tuple[Tensor, ...], data: CaseRows, scratch: Path,
+    options: Options, reporter: Reporter,
+) -> Rows:  # fmt: skip
+    tapped = model.with_taps(tensors, scratch / model.tapped_name)
+    kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
+
+    def one(part: Dataset, name: str) -> Recording:
+        with reporter.stage(f"{case.name}: recording {len(part)} {name} rows") as progress:
+            return record(
+                tapped, part, preprocess=Preprocess.parse(case.preprocess), input=model.input,
+                labels=label_map(model.n_classes, case.label_order), kernels=kernels,
+                scratch=Path(tempfile.mkdtemp(dir=scratch)), workers=options.workers,
+                progress=progress,
+            )  # fmt: skip
+
+    return Rows(
+        tapped.taps[0].name, one(data.fit, "fit"), tuple(one(part, "pool") for part in data.pool),
+        {name: one(part, name) for name, part in data.novel.items()},
+    )  # fmt: skip

@@ -1,0 +1,52 @@
+"""What a monitor and its model cost here: bytes of the artifact, time on this machine."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from edgemon import targets
+from edgemon.bench import latency
+from edgemon.compiler.data import Dataset
+from edgemon.compiler.emit import flat
+from edgemon.compiler.ir import Program
+from edgemon.compiler.models.base import Model
+from edgemon.compiler.recording import Recording
+from edgemon.compiler.terminal import quiet_interpreter
+from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.preprocess import Preprocess, to_input
+
+ROWS = 64
+ROUNDS, WARM_UP = 200, 20
+
+
+def size_bytes(program: Program) -> int:
+    """Of the first monitor, with everything that it needs."""
+    return flat.monitor_bytes(program)[program.monitors[0].name]
+
+
+def nanoseconds(program: Program, rows: Recording) -> float:
+    """Median time of one evaluation of the first monitor in C."""
+    alone = program.only(program.monitors[0].name)
+    some = np.arange(min(ROWS, len(rows)))
+    taps = [np.asarray(rows.codes(t.name, some)) for t in alone.taps]
+    return latency.in_c(alone, taps)["all"].p50
+
+
+def model_us(model: Model, data: Dataset, preprocess: Preprocess) -> float:
+    """Median microseconds of one inference of the model without taps, on one thread."""
+    some = data.take(np.arange(min(ROWS, len(data))))
+    inputs = [
+        to_input(row, preprocess, model.input) for block in some.blocks(ROWS) for row in block
+    ]
+    kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
+    with quiet_interpreter():
+        classifier = open_classifier(model.path, threads=1, kernels=kernels)
+    times = np.empty(ROUNDS)
+    for i in range(-WARM_UP, ROUNDS):
+        start = time.perf_counter_ns()
+        classifier.invoke(inputs[i % len(inputs)])
+        if i >= 0:
+            times[i] = time.perf_counter_ns() - start
+    return float(np.median(times)) / 1e3

@@ -1,0 +1,76 @@
+"""A fusion over resplits: its members are fitted and judged once, what it learns from held-out
+rows is learned anew each time.
+
+It is lowered to a device program every time as ``edgemon compile`` does, but of that program only
+the nodes behind the members' scores are evaluated, for those scores are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows
+from edgemon.compiler import reference
+from edgemon.compiler.evaluation import predicted_class
+from edgemon.compiler.ir import Builder, Monitor, Program
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.passes.quantise import quantise
+from edgemon.compiler.recording import Recording
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """A fusion whose members are fitted, and their judges in the same order."""
+
+    fusion: FusionMonitor
+    judges: tuple[Judge, ...]
+    rows: Rows
+
+    def learn(self, index: npt.NDArray[np.int64]) -> None:
+        """From these rows of the pool."""
+        self._combine([j.scores[POOL][index] for j in self.judges], self.rows.wrong[index])
+
+    def learn_from(self, held_out: Recording) -> None:
+        """From rows on which the members were not fitted."""
+        self._combine([j.judge(held_out) for j in self.judges], ~held_out.correct)
+
+    def _combine(self, scores: Sequence[Raw], wrong: Bools) -> None:
+        reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]
+        self.fusion.combine(np.column_stack(reals), wrong, [j.size_bytes for j in self.judges])
+
+    def program(self) -> Program:
+        """The device program of what was learned: the fusion, then the scores that it sums."""
+        builder = Builder(self.rows.fit.taps, real=True)
+        predicted = predicted_class(builder, builder.tap(self.rows.output))
+        score = self.fusion.lower(builder, predicted)
+        signals = zip(self.fusion.signal_names(), self.fusion.signal_scores_, strict=True)
+        monitors = [
+            Monitor(self.fusion.kind, score.id, np.inf, np.inf),
+            *(Monitor(name, signal.id, np.inf, np.inf) for name, signal in signals),
+        ]
+        return quantise(builder.program(predicted, monitors)).trimmed()
+
+    def scores(self, program: Program) -> dict[str, Raw]:
+        """Raw scores of the program's first monitor: of the pool, and of novel sets by name."""
+        judge_of = {id(m): j for m, j in zip(self.fusion.fitted_, self.judges, strict=True)}
+        terms = [judge_of[id(t.member)] for t in self.fusion.terms_]
+        ids = [m.score for m in program.monitors[1:]]
+        return {
+            part: behind(program, {i: t.scores[part] for i, t in zip(ids, terms, strict=True)})
+            for part in self.judges[0].scores
+        }
+
+
+def behind(program: Program, known: Mapping[int, Raw]) -> Raw:
+    """The first monitor's score (n,), from values of scalar nodes (n,) by their ids."""
+    values: dict[int, Raw] = {i: v[:, None] for i, v in known.items()}
+    for index, node in enumerate(program.nodes, len(program.taps)):
+        if index not in values and all(i in values for i in node.inputs):
+            values[index] = reference.OPS[node.op](node, *(values[i] for i in node.inputs))
+    return values[program.monitors[0].score][:, 0]

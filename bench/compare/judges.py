@@ -1,0 +1,110 @@
+"""Monitors of a case: fitted once, and what their device programs say of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.compare import costs
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.evaluation import evaluate, predicted_class
+from edgemon.compiler.ir import Builder, Monitor, Program
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.passes.quantise import Represented, quantise_scores
+from edgemon.compiler.recording import Recording
+
+Raw = npt.NDArray[np.number]
+POOL = ""  # beside the names of novel sets
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was recorded: the pool in one or two parts, and novel sets by name."""
+
+    output: str  # name of the tap with the model's output
+    fit: Recording
+    pool: tuple[Recording, ...]
+    novel: dict[str, Recording]
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """(n,) of the pool: is the model wrong?"""
+        return np.concatenate([~part.correct for part in self.pool])
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """One fitted monitor as a device program of its own."""
+
+    program: Program
+    represented: Represented
+    own_threshold: float | int | None  # the method's: what exceeds it is not trusted
+    scores: dict[str, Raw] = field(default_factory=dict)  # raw, of the pool and of novel sets
+
+    @classmethod
+    def of(cls, estimator: MonitorEstimator, rows: Rows) -> Judge:
+        """Lower a fitted estimator and evaluate it on everything."""
+        builder = Builder(rows.fit.taps, real=True)
+        predicted = predicted_class(builder, builder.tap(rows.output))
+        score = estimator.lower(builder, predicted)
+        alarm = np.inf if score.alarm_above is None else score.alarm_above
+        uncertain = alarm if score.uncertain_above is None else score.uncertain_above
+        monitor = Monitor(
+            estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale
+        )
+        program, (represented,) = quantise_scores(builder.program(predicted, [monitor]))
+        own = None if score.alarm_above is None else program.monitors[0].uncertain_above
+        found = cls(program.trimmed(), represented, own)
+        found.scores[POOL] = np.concatenate([found.judge(part) for part in rows.pool])
+        found.scores.update({name: found.judge(part) for name, part in rows.novel.items()})
+        return found
+
+    def judge(self, rows: Recording) -> Raw:
+        """Raw scores (n,) of other rows."""
+        return evaluate(self.program, rows).scores[0]
+
+    @property
+    def size_bytes(self) -> int:
+        return costs.size_bytes(self.program)
+
+
+class Fitter:
+    """Fits estimators on one recording, equal ones only once."""
+
+    def __init__(self, rows: Recording) -> None:
+        self.rows = rows
+        self._known: dict[str, MonitorEstimator | CompileError] = {}
+
+    def fit(self, estimator: MonitorEstimator) -> MonitorEstimator:
+        """This estimator or an equal one, fitted. Raises CompileError if it cannot learn."""
+        key = repr((estimator.kind, estimator.get_params(deep=False)))
+        if key not in self._known:
+            try:
+                self._known[key] = estimator.fit(self.rows)
+            except CompileError as error:
+                self._known[key] = error
+        found = self._known[key]
+        if isinstance(found, CompileError):
+            raise found
+        return found
+
+    def fit_members(self, fusion: FusionMonitor) -> FusionMonitor:
+        """Give a fusion its members, fitted; those that cannot learn are left out, as when it fits
+        them itself. Raises CompileError if no signal is left."""
+        reasons: dict[str, str] = {}
+        fusion.signals = tuple(self._able(fusion.signals, reasons))
+        fusion.novelty = tuple(self._able(fusion.novelty, reasons))
+        return fusion.take(fusion.members, reasons)
+
+    def _able(
+        self, members: Sequence[MonitorEstimator], reasons: dict[str, str]
+    ) -> Iterator[MonitorEstimator]:
+        for member in members:
+            try:
+                yield self.fit(member)
+            except CompileError as error:
+                reasons[member.kind] = str(error)

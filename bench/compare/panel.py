@@ -1,0 +1,150 @@
+"""Fits the monitors of a case, and measures each on all splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.compare import costs
+from edgemon.bench.compare.averages import average
+from edgemon.bench.compare.fused import Fused
+from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, Rows
+from edgemon.bench.compare.measures import KINDS, Numbers, measure
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
+from edgemon.compiler.intervals import auroc_interval, mcc_interval
+from edgemon.compiler.ir import Program
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.splits import divide
+from edgemon.compiler.thresholds import FalseAlarmTarget
+
+Indices = npt.NDArray[np.int64]
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command is told, beside the specification."""
+
+    target: FalseAlarmTarget = field(default_factory=FalseAlarmTarget)
+    seed: int = 0
+    workers: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows of the pool."""
+
+    calibration: Indices
+    test: Indices
+
+
+class Panel:
+    """The monitors of one case. Fusions learn as ``edgemon compile`` lets them learn: from half of
+    the calibration rows of each split, or, where those are too few, once from a third of the fit
+    rows."""
+
+    def __init__(
+        self, rows: Rows, splits: Sequence[Split], first_is_fixed: bool, options: Options
+    ) -> None:
+        self.rows, self.splits, self.options = rows, splits, options
+        self.first_is_fixed = first_is_fixed
+        self.wrong = rows.wrong
+        fewest = min(splits, key=lambda s: int((~self.wrong[s.calibration]).sum()))
+        self._from_calibration = learns_from_thresholds(
+            ~self.wrong[fewest.calibration], options.target
+        )
+        self._fitter = self._members = Fitter(rows.fit)
+        if not self._from_calibration:
+            fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
+            self._members = Fitter(fit)
+        self._judges: dict[int, Judge] = {}
+
+    def judge(self, estimator: MonitorEstimator) -> Document:
+        """Bytes, time and numbers of a monitor, or why it is left out."""
+        try:
+            if isinstance(estimator, FusionMonitor):
+                return self._fusion(estimator)
+            return self._single(estimator)
+        except CompileError as error:
+            return {"left_out": str(error)}
+
+    def _single(self, estimator: MonitorEstimator) -> Document:
+        alone = self._judge(self._fitter.fit(estimator))
+        numbers = [
+            self._measure(alone.scores, s.calibration, s.test, alone.own_threshold)
+            for s in self.splits
+        ]
+        return self._document(alone.program, alone.scores, numbers)
+
+    def _fusion(self, estimator: FusionMonitor) -> Document:
+        fusion = self._members.fit_members(estimator)
+        fused = Fused(fusion, tuple(self._judge(m) for m in fusion.fitted_), self.rows)
+        if not self._from_calibration:
+            fused.learn_from(self._learn)
+        numbers: list[Numbers] = []
+        for split in reversed(self.splits):  # so that the first is known at the end
+            calibration = split.calibration
+            if self._from_calibration:
+                kept = divide(~self.wrong[calibration], LEARN_SHARE, fusion.seed)
+                learn, calibration = (calibration[k] for k in kept)
+                fused.learn(learn)
+            program = fused.program()
+            scores = fused.scores(program)
+            numbers.append(self._measure(scores, calibration, split.test, None))
+        return {
+            **self._document(program, scores, numbers[::-1]),
+            "signals": [{"signal": t.member.kind, "weight": t.weight} for t in fusion.terms_],
+        }
+
+    def _judge(self, fitted: MonitorEstimator) -> Judge:
+        if id(fitted) not in self._judges:  # members are shared; the fitters keep them alive
+            self._judges[id(fitted)] = Judge.of(fitted, self.rows)
+        return self._judges[id(fitted)]
+
+    def _measure(
+        self, scores: dict[str, Raw], calibration: Indices, test: Indices, own: float | int | None
+    ) -> Numbers:
+        return measure(scores, self.wrong, calibration, test, own, self.options.target)
+
+    def _document(
+        self, program: Program, scores: dict[str, Raw], numbers: list[Numbers]
+    ) -> Document:
+        """``program`` and ``scores`` are those of the first split."""
+        seed, test = self.options.seed, self.splits[0].test
+        return {
+            "bytes": costs.size_bytes(program),
+            "nanoseconds": costs.nanoseconds(program, self.rows.pool[0]),
+            "resplits": average(numbers[1:] if self.first_is_fixed else numbers, seed),
+            "fixed": (
+                with_intervals(numbers[0], scores[POOL][test], self.wrong[test], seed)
+                if self.first_is_fixed
+                else None
+            ),
+        }
+
+
+def with_intervals(
+    numbers: Numbers, scores: Raw, wrong: npt.NDArray[np.bool_], seed: int
+) -> Document:
+    """Numbers of one split with bootstrap intervals, for new test rows, of AUROC and MCC."""
+    found: Document = {
+        key: None if value is None or np.isnan(value) else value for key, value in numbers.items()
+    }
+    area = found["auroc"]
+    found["auroc_interval"] = None if area is None else auroc_interval(scores, wrong, seed=seed)
+    n_wrong, n_right = int(wrong.sum()), int((~wrong).sum())
+    for kind in KINDS:
+        caught, false = found[f"{kind}.caught"], found[f"{kind}.false_alarms"]
+        found[f"{kind}.mcc_interval"] = None
+        if caught is not None and false is not None:
+            tp, fp = round(caught * n_wrong), round(false * n_right)
+            found[f"{kind}.mcc_interval"] = mcc_interval(
+                (tp, fp, n_right - fp, n_wrong - tp), seed=seed
+            )
+    return found

@@ -1,0 +1,94 @@
+"""The rows of a case: which to fit on, which to draw splits from, which are novel."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.compare.spec import NOVEL, Case
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.splits import align_classes, refuse_overlap
+from edgemon.runtime.preprocess import Preprocess
+
+UNKNOWN = "unknown classes"
+X, Y = "x.csv", "y.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class CaseRows:
+    """``pool`` is one part, or the calibration and the test rows of a fixed split."""
+
+    fit: Dataset
+    pool: tuple[Dataset, ...]
+    novel: dict[str, Dataset]  # without labels, by name
+
+
+def load_rows(
+    case: Case, root: Path, labels: npt.NDArray[np.int64], scratch: Path, reporter: Reporter
+) -> CaseRows:
+    """Read all data of a case; ``labels`` is the label map of its model."""
+    specs = {"fit": case.fit}
+    specs |= (
+        {"calibrate": case.calibrate, "test": case.test} if case.has_fixed_split
+        else {"pool": case.pool}
+    )  # fmt: skip
+    resize = Preprocess.parse(case.preprocess).resize
+    parts = {name: _read(spec, root, scratch, resize) for name, spec in specs.items()}
+    for name, data in parts.items():
+        if data.y is None:
+            raise BenchError(f"the {name} data ({data.source}) has no labels")
+    try:
+        refuse_overlap(parts)
+    except DataError as error:  # a published split is what it is
+        reporter.warn(f"case {case.name!r}: {error}")
+    parts = align_classes(parts)
+    novel: dict[str, Dataset] = {}
+    if case.unknown_labels == NOVEL:
+        for name, data in parts.items():
+            known = np.isin(np.asarray(data.y), labels)
+            parts[name] = data.take(np.flatnonzero(known))
+            if name in ("pool", "test") and not known.all():
+                novel[UNKNOWN] = data.take(np.flatnonzero(~known))
+    for spec in case.novel:
+        novel[_short_name(spec)] = _read(spec, root, scratch, resize)
+    return CaseRows(
+        parts.pop("fit"), tuple(parts.values()),
+        {name: replace(data, y=None) for name, data in novel.items()},
+    )  # fmt: skip
+
+
+def _read(spec: str, root: Path, scratch: Path, resize: tuple[int, int] | None) -> Dataset:
+    folder = root / spec
+    if (folder / X).is_file() and (folder / Y).is_file():
+        return replace(load(str(_joined(folder, scratch)), scratch, label_column="-1"), source=spec)
+    if folder.exists():
+        return replace(load(str(folder), scratch, resize=resize), source=spec)
+    files = ",".join(str(root / f.strip()) for f in spec.split(","))
+    return replace(load(files, scratch, resize=resize), source=spec)
+
+
+def _joined(folder: Path, scratch: Path) -> Path:
+    """One table of two, with the labels last."""
+    tables = []
+    for name in (X, Y):
+        with (folder / name).open(newline="", encoding="utf-8-sig") as file:
+            tables.append([line for line in csv.reader(file) if line])
+    x, y = tables
+    if len(x) != len(y):
+        raise BenchError(f"{folder}: {X} has {len(x)} lines, but {Y} {len(y)}")
+    out = scratch / f"{len(list(scratch.iterdir()))}.csv"
+    with out.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([*a, *b] for a, b in zip(x, y, strict=True))
+    return out
+
+
+def _short_name(spec: str) -> str:
+    name, bracket, rows = spec.partition("[")
+    return Path(name).stem + bracket + rows

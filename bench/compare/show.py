@@ -1,0 +1,149 @@
+"""The tables of a comparison, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from edgemon.bench.compare.measures import CERTIFIED, OWN, TUNED
+from edgemon.compiler.terminal import Terminal
+
+Document = dict[str, Any]
+
+QUALITY = (
+    "monitor", "AUROC", "AUPR", "certified MCC", "95 %", "false alarms", "caught", "own MCC",
+    "tuned MCC",
+)  # fmt: skip
+
+
+def show(terminal: Terminal, document: Document) -> None:
+    """All of them on standard output."""
+    promise = document["promise"]
+    terminal.note(
+        f"{document['comparison']}; positive: {document['positive']}\n"
+        f"certified: at most {promise['false_alarms']:.3g} false alarms at confidence "
+        f"{promise['confidence']:.3g}; own: the threshold that the method brings; tuned: the one "
+        "with the best MCC on the calibration rows, without a guarantee; MCC counts as 0 where a "
+        "monitor never or always alarms"
+    )
+    for case in document["cases"]:
+        _case(terminal, case)
+    for case in document["skipped"]:
+        terminal.note(f"\n{case['name']}: skipped: {case['reason']}")
+    for group in document["groups"]:
+        _group(terminal, group)
+
+
+def _case(terminal: Terminal, case: Document) -> None:
+    rows = case["rows"]
+    terminal.note(
+        f"\n{case['name']} ({case['model']}): {rows['fit']:,} fit rows, {rows['pool']:,} rows to "
+        f"split, of which {case['wrong']:,} are wrong (accuracy {case['accuracy']:.2%}); the model "
+        f"takes {case['model_us']:,.0f} us"
+    )
+    judged = [m for m in case["monitors"] if "resplits" in m]
+    if case["resplits"]:
+        means = {m["monitor"]: m["resplits"] for m in judged}
+        _quality(
+            terminal, means,
+            f"mean of {case['resplits']} resplits; the interval is of the mean, over resplits",
+        )  # fmt: skip
+    if case["fixed_split"]:
+        fixed = {m["monitor"]: _as_means(m["fixed"]) for m in judged}
+        _quality(terminal, fixed, "fixed split; the interval is for new test rows")
+    sets = list(rows["novel"])
+    terminal.table(
+        ("monitor", "bytes", "ns", "of the model", *(["SCOD MCC", "95 %"] if sets else []),
+         *(f"AUROC {name}" for name in sets)),
+        [
+            (
+                m["monitor"], m["bytes"], round(m["nanoseconds"]), f"{m['share_of_model']:.2%}",
+                *_novelty(m["resplits"] or _as_means(m["fixed"]), sets),
+            )
+            for m in judged
+        ],
+        title="cost, and novel rows",
+    )  # fmt: skip
+    for m in case["monitors"]:
+        if "left_out" in m:
+            terminal.note(f"{m['monitor']} is left out: {m['left_out']}")
+        for signal in m.get("signals", []):
+            terminal.note(f"{m['monitor']}: {signal['weight']:.2f} x {signal['signal']}")
+
+
+def _group(terminal: Terminal, group: Document) -> None:
+    n = len(group["cases"])
+    _quality(
+        terminal, {m["monitor"]: m["means"] for m in group["monitors"]},
+        f"\n{group['name']}: mean of {n} cases; the interval draws cases",
+        every=n,
+    )  # fmt: skip
+    for key, what in ((OWN, "own"), (TUNED, "tuned")):
+        terminal.table(
+            ("monitor", f"{what} MCC", "95 %", "false alarms", "caught", "cases"),
+            [
+                (
+                    m["monitor"], _value(m["means"], f"{key}.mcc"),
+                    _interval(m["means"], f"{key}.mcc"),
+                    _value(m["means"], f"{key}.false_alarms"), _value(m["means"], f"{key}.caught"),
+                    m["means"].get(f"{key}.mcc", {}).get("of", 0),
+                )
+                for m in group["monitors"]
+                if _value(m["means"], f"{key}.mcc") is not None
+            ],
+            title=f"{what} thresholds",
+        )  # fmt: skip
+
+
+def _quality(
+    terminal: Terminal, means: dict[str, Document], title: str, every: int | None = None
+) -> None:
+    """``every``: of how many cases a mean is, if all have the number; fewer are shown."""
+    terminal.table(
+        QUALITY,
+        [
+            (
+                name, _value(found, "auroc"), _value(found, "aupr"),
+                _value(found, f"{CERTIFIED}.mcc"),
+                _interval(found, f"{CERTIFIED}.mcc") + _partial(found, every),
+                _value(found, f"{CERTIFIED}.false_alarms"), _value(found, f"{CERTIFIED}.caught"),
+                _value(found, f"{OWN}.mcc"), _value(found, f"{TUNED}.mcc"),
+            )
+            for name, found in means.items()
+        ],
+        title=title,
+    )  # fmt: skip
+
+
+def _partial(found: Document, every: int | None) -> str:
+    of = found.get(f"{CERTIFIED}.mcc", {}).get("of", 0)
+    return "" if every is None or of == every else f" ({of} cases)"
+
+
+def _novelty(found: Document, sets: Sequence[str]) -> list[Any]:
+    if not sets:
+        return []
+    scod = f"{CERTIFIED}.scod_mcc"
+    return [
+        _value(found, scod), _interval(found, scod),
+        *(_value(found, f"novelty.{name}") for name in sets),
+    ]  # fmt: skip
+
+
+def _as_means(fixed: Document) -> Document:
+    """A fixed split in the form of means."""
+    return {
+        key: {"mean": value, "interval": fixed.get(f"{key}_interval")}
+        for key, value in fixed.items()
+        if not key.endswith("_interval")
+    }
+
+
+def _value(found: Document, key: str) -> float | None:
+    value = found.get(key, {}).get("mean")
+    return None if value is None else round(float(value), 3)
+
+
+def _interval(found: Document, key: str) -> str:
+    value = found.get(key, {}).get("interval")
+    return "" if value is None else f"[{value[0]:.3f}, {value[1]:.3f}]"

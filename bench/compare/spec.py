@@ -1,0 +1,153 @@
+"""The description of a comparison: a TOML file with paths relative to a root folder.
+
+[defaults]                    # keys that every case has unless it gives its own
+[[case]]
+name = "resnet8"              # or a list of names: one case each, {name} in paths stands for it
+group = "cifar10"             # cases that are averaged together
+model = "models/resnet8.tflite"
+fit = "train.npz"             # data as ``edgemon compile`` takes it, or a folder of x.csv, y.csv
+calibrate = "test.npz[0:5000]"    # a fixed split; resplits draw anew from both together
+test = "test.npz[5000:10000]"
+pool = "test.npz"             # or instead of these: rows for resplits only
+resplits = 20
+preprocess = "scale=1/255"    # as ``edgemon compile`` takes it, like the next one
+label_order = "numeric"
+unknown_labels = "novel"      # rows whose label no class has: novel (default: an error)
+novel = ["other.npz"]         # rows of no class that the model knows
+monitors = ["msp_t", "forest:trees=1", "errors"]    # each as ``--monitor`` takes it
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.monitors import parse
+from edgemon.runtime.preprocess import Preprocess
+
+NOVEL = "novel"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One ``[[case]]``."""
+
+    name: str
+    model: str
+    fit: str
+    monitors: tuple[str, ...]
+    pool: str = ""
+    calibrate: str = ""
+    test: str = ""
+    resplits: int = 20
+    preprocess: str = ""
+    label_order: str = "numeric"
+    unknown_labels: str = ""
+    novel: tuple[str, ...] = ()
+    group: str = ""
+
+    @property
+    def has_fixed_split(self) -> bool:
+        return not self.pool
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The whole file."""
+
+    name: str
+    root: Path
+    cases: tuple[Case, ...]
+
+    @classmethod
+    def read(cls, path: Path, root: Path | None = None) -> Spec:
+        """Raises BenchError that names the key that is missing or wrong. ``root`` defaults to the
+        file's folder."""
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise BenchError(f"{path}: is no TOML: {error}") from None
+        folder = path.parent if root is None else root
+        if not folder.is_dir():
+            raise BenchError(f"--root {folder}: is no folder")
+        tables, defaults = content.get("case", []), content.get("defaults", {})
+        if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+            raise BenchError(f"{path}: case must be tables, [[case]]")
+        if not isinstance(defaults, dict):
+            raise BenchError(f"{path}: defaults must be a table, [defaults]")
+        cases = tuple(c for t in tables for c in _cases(f"{path}: [[case]]", {**defaults, **t}))
+        if not cases:
+            raise BenchError(f"{path}: describes no [[case]]")
+        names = [c.name for c in cases]
+        twice = [n for n in names if names.count(n) > 1]
+        if twice:
+            raise BenchError(f"{path}: two cases are called {twice[0]!r}")
+        return cls(str(content.get("name", path.stem)), folder, cases)
+
+    def only(self, names: list[str]) -> Spec:
+        """The cases of these names or groups; all if there are no names."""
+        known = {c.name for c in self.cases} | {c.group for c in self.cases if c.group}
+        for name in names:
+            if name not in known:
+                raise BenchError(f"--cases: unknown case {name!r}; there are {_listed(known)}")
+        chosen = (c for c in self.cases if not names or {c.name, c.group} & set(names))
+        return replace(self, cases=tuple(chosen))
+
+
+def _cases(where: str, table: Mapping[str, Any]) -> Iterator[Case]:
+    """A case for each of its names."""
+    names = table.get("name")
+    for name in names if isinstance(names, list) else [names]:
+        if not isinstance(name, str) or not name:
+            raise BenchError(f"{where}: lacks a name, a text or a list of texts")
+        filled = {
+            k: v.replace("{name}", name) if isinstance(v, str) else v for k, v in table.items()
+        }
+        yield _case(f"{where} {name!r}", {**filled, "name": name})
+
+
+def _case(where: str, table: Mapping[str, Any]) -> Case:
+    known = {f.name: str(f.type) for f in fields(Case)}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise BenchError(f"{where}: unknown key {key!r}; there are {', '.join(known)}")
+        if known[key].startswith("tuple"):
+            good = isinstance(value, list) and all(isinstance(v, str) for v in value)
+            wanted = "a list of texts"
+        elif known[key] == "int":
+            good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1000
+            wanted = "a whole number from 0 to 1000"
+        else:
+            good, wanted = isinstance(value, str), "a text"
+        if not good:
+            raise BenchError(f"{where}: {key} is {value!r}, not {wanted}")
+        values[key] = tuple(value) if isinstance(value, list) else value
+    missing = [k for k in ("model", "fit", "monitors") if not values.get(k)]
+    if missing:
+        raise BenchError(f"{where}: lacks {missing[0]}")
+    case = Case(**values)
+    fixed = (bool(case.calibrate), bool(case.test))
+    if fixed != (case.has_fixed_split,) * 2:
+        raise BenchError(f"{where}: give either pool, or calibrate and test")
+    if case.pool and not case.resplits:
+        raise BenchError(f"{where}: a pool needs at least one of resplits")
+    if case.unknown_labels not in ("", NOVEL):
+        raise BenchError(f"{where}: unknown_labels {case.unknown_labels!r}; there is {NOVEL}")
+    if len(set(case.monitors)) != len(case.monitors):
+        raise BenchError(f"{where}: names a monitor twice")
+    for text in case.monitors:  # before anything is run
+        if len(parse(text)) != 1:
+            raise BenchError(f"{where}: monitors: write each monitor as a text of its own")
+    Preprocess.parse(case.preprocess)
+    return case
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
