@@ -1,4 +1,4 @@
-"""The commands ``bench``, ``evaluate``, ``replicate``, ``density-curve`` and ``compare``."""
+"""The commands of the benchmarks: ``bench``, ``evaluate``, ``replicate``, ``compare`` and others."""
 
 from __future__ import annotations
 
@@ -200,3 +200,28 @@ def _show(terminal: Any, document: dict[str, Any]) -> None:
         state = "met" if line["met"] else "MISSED"
         measured = f"{line['measured']:.6g} of {line['limit']:.6g}"
         terminal.note(f"budget {line['name']}: {measured}, {state}")
+
+
+@app.command()
+def guarantee(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str, typer.Option(help="Labelled rows, as `compile --data` takes.")],
+    resplits: Annotated[int, typer.Option(min=10, help="How often the rows are split.")] = 200,
+    confidence: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Confidence of the promise.")
+    ] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resplits.")] = 0,
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check the promised false-alarm rate over many resplits of your rows."""
+    from edgemon.bench import guarantee as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    document = study.run(
+        bundle, data, resplits=resplits, confidence=confidence, seed=seed,
+        label_column=label_column, reporter=terminal,
+    )  # fmt: skip
+    study.show(terminal, document)
+    terminal.document(document)

@@ -15,7 +15,7 @@ from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data import load
 from edgemon.compiler.evaluation import blocks
 from edgemon.compiler.prove import Proof, prove
-from edgemon.compiler.recording import record
+from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
@@ -35,22 +35,29 @@ def verify_bundle(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         rows: Iterator[list[npt.NDArray[Any]]] = iter(())
         if data is not None:
-            rows = _record(bundle, data, label_column, Path(scratch), workers, reporter)
+            recording = record_rows(
+                bundle, data, Path(scratch), label_column=label_column, workers=workers,
+                reporter=reporter, labelled=False,
+            )  # fmt: skip
+            rows = blocks(bundle.artifact.program, recording)
         with reporter.stage("proving") as progress:
             return prove(bundle.artifact_bytes, bundle.onnx_bytes, rows, progress)
 
 
-def _record(
-    bundle: Bundle, data: str, label_column: str | None, scratch: Path, workers: int,
-    reporter: Reporter,
-) -> Iterator[list[npt.NDArray[Any]]]:  # fmt: skip
+def record_rows(
+    bundle: Bundle, data: str, scratch: Path, *, label_column: str | None = None, workers: int = 2,
+    reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+    labelled: bool = True,
+) -> Recording:  # fmt: skip
+    """What a bundle's model computes on rows, as its metadata says that images enter it. Without
+    ``labelled`` the rows' labels are ignored, and may be of classes that the model lacks."""
     metadata = bundle.artifact.metadata
     preprocess = Preprocess.from_json(metadata["preprocess"])
     rows = load(data, scratch, label_column=label_column, resize=preprocess.resize)
     with reporter.stage("recording") as progress:
-        recording = record(
+        return record(
             bundle.model,
-            replace(rows, y=None),  # parity needs no labels, and admits unknown classes
+            rows if labelled else replace(rows, y=None),
             preprocess=preprocess,
             input=InputSpec.from_json(metadata["input"]),
             labels=np.array(metadata["label_values"]),
@@ -59,4 +66,3 @@ def _record(
             workers=workers,
             progress=progress,
         )
-    yield from blocks(bundle.artifact.program, recording)

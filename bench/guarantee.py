@@ -1,0 +1,155 @@
+"""``edgemon guarantee``: does the promised false-alarm rate hold, over many resplits?
+
+The right answers of a bundle's model are split again and again into two halves: one sets the
+threshold, the other tells the rate that came out. The share of splits in which it exceeds the
+promise is compared with what theory predicts for a threshold at the k-th of n scores and m rows to
+judge it by: alarms among the m are beta-binomial(m, n - k + 1, k), whatever the distribution of
+the score. A plain quantile of the same scores stands beside it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import betabinom, binom
+
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.evaluation import evaluate
+from edgemon.compiler.monitors.tails import STEPS
+from edgemon.compiler.monitors.ties import TieBreak
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.terminal import Terminal, percent
+from edgemon.compiler.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.verification import record_rows
+
+Floats = npt.NDArray[np.float64]
+
+RATES = (0.01, 0.05, 0.2)
+BAND = 0.99
+LEVELS = 256
+UPPER = 0.1  # share of rows in the upper value of the two-valued score
+
+
+@dataclass(frozen=True)
+class Line:
+    """One score under one promise. Shares are of resplits whose realised rate exceeds it."""
+
+    score: str
+    rate: float
+    calibration_rows: int
+    test_rows: int
+    mean_rate: float  # realised, over the resplits
+    exceeded: float
+    predicted: float  # for scores without ties; with ties it is an upper bound
+    band: tuple[float, float]  # of the share, if the prediction is right
+    within: bool  # is ``exceeded`` no higher than the band?
+    quantile_exceeded: float  # the same for a plain quantile
+    quantile_within: bool
+
+
+def run(
+    bundle_path: Path,
+    data: str,
+    *,
+    resplits: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+    label_column: str | None = None,
+    workers: int = 2,
+    reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+) -> dict[str, Any]:
+    """The JSON document of ``guarantee --json``."""
+    bundle = Bundle.open(bundle_path)
+    bundle.require_intact()
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        rows = record_rows(
+            bundle, data, Path(scratch), label_column=label_column, workers=workers,
+            reporter=reporter,
+        )  # fmt: skip
+        right = rows.take(np.flatnonzero(rows.correct))
+        if len(right) < 4:
+            raise BenchError(f"{data}: only {len(right)} right answers; give more rows")
+        score = evaluate(bundle.artifact.program, right).scores[0].astype(np.float64)
+    lines = list(study(score, resplits, confidence, seed))
+    return {
+        "monitor": bundle.artifact.program.monitors[0].name,
+        "rows": len(right),
+        "resplits": resplits,
+        "confidence": confidence,
+        "band": BAND,
+        "lines": [asdict(line) for line in lines],
+    }
+
+
+def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterator[Line]:
+    """Of the scores (n,) of right answers, and of coarser ones made of them."""
+    rng = np.random.default_rng(seed)
+    splits = [rng.permutation(len(score)) for _ in range(resplits)]
+    for rate in RATES:
+        for name, scores in scores_of(score).items():
+            yield _line(name, scores, splits, FalseAlarmTarget(rate, confidence))
+
+
+def scores_of(score: Floats) -> dict[str, Floats]:
+    """The score itself, with few levels, with two values, and with two values whose ties are
+    ranked, as ``compile`` does."""
+    ranks = np.argsort(np.argsort(score, kind="stable"), kind="stable")
+    levels = np.floor(ranks * LEVELS / len(score))
+    two = (ranks >= (1 - UPPER) * len(score)).astype(np.float64)
+    tie = TieBreak.of(two, score)
+    ranked = np.searchsorted(tie.values, two) * STEPS + np.searchsorted(tie.softmax, score)
+    return {
+        "as it is": score,
+        "8 bits": levels,
+        "two values": two,
+        "two values, ties ranked": ranked.astype(np.float64),
+    }
+
+
+def _line(
+    name: str, scores: Floats, splits: list[npt.NDArray[np.int64]], target: FalseAlarmTarget
+) -> Line:
+    n = len(scores) // 2
+    m = len(scores) - n
+    k = order_statistic(n, target)
+    promised, plain = [], []
+    for order in splits:
+        held_out, test = np.sort(scores[order[:n]]), scores[order[n:]]
+        promised.append((test > held_out[k - 1]).mean())
+        plain.append((test > np.quantile(held_out, 1 - target.rate)).mean())
+    predicted = float(betabinom.sf(np.floor(target.rate * m), m, n - k + 1, k))
+    outside = (1 - BAND) / 2
+    low, high = binom.ppf([outside, 1 - outside], len(splits), predicted) / len(splits)
+    exceeded = float(np.mean(np.array(promised) > target.rate))
+    by_quantile = float(np.mean(np.array(plain) > target.rate))
+    return Line(
+        name, target.rate, n, m, float(np.mean(promised)), exceeded, predicted,
+        (float(low), float(high)), bool(exceeded <= high), by_quantile, bool(by_quantile <= high),
+    )  # fmt: skip
+
+
+def show(terminal: Terminal, document: dict[str, Any]) -> None:
+    """The same as a table."""
+    terminal.table(
+        ("score", "promise", "realised, mean", "exceeded", "predicted", "99 % band", "holds",
+         "by a quantile", "holds"),
+        [
+            (
+                line["score"], percent(line["rate"]), percent(line["mean_rate"]),
+                percent(line["exceeded"]), percent(line["predicted"]),
+                f"{percent(line['band'][0])} to {percent(line['band'][1])}",
+                "yes" if line["within"] else "NO", percent(line["quantile_exceeded"]),
+                "yes" if line["quantile_within"] else "NO",
+            )
+            for line in document["lines"]
+        ],
+        title=f"{document['monitor']}: {document['resplits']} resplits of {document['rows']:,} "
+        "right answers into halves; in how many the rate exceeds the promise",
+    )  # fmt: skip
