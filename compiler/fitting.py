@@ -83,6 +83,7 @@ def fit_monitors(
     *,
     rule: str = "method",
     logits: str = "",
+    other_kernels: Sequence[Recording] = (),
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -94,6 +95,8 @@ def fit_monitors(
         output: name of the tap with the model's output, whose argmax is the prediction.
         rule: one of ``RULES``.
         logits: name of the tap whose softmax breaks ties of coarse scores; the output if none.
+        other_kernels: the same threshold rows, recorded under further kernel sets under which the
+            thresholds must keep to the target too.
     """
     steps = len(estimators) + 1
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
@@ -115,19 +118,20 @@ def fit_monitors(
     plain = scores
     if any(calibrated):
         ranked_by = logits or output
-        scores = _without_ties(
+        scores = without_ties(
             builder, predicted, scores, calibrated, ranked_by, rows["fit"], target
         )
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
-    program = set_thresholds(program, calibrated, threshold_rows, target)
+    held_out = [threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels)]
+    program = set_thresholds(program, calibrated, held_out, target)
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
     comparison = [
         candidate
         for fusion in fusions
-        for candidate in _compare(fusion, output, threshold_rows, rows["test"], target)
+        for candidate in _compare(fusion, output, held_out, rows["test"], target)
     ]
     progress(steps, steps)
     return Fitted(
@@ -136,7 +140,7 @@ def fit_monitors(
     )  # fmt: skip
 
 
-def _without_ties(
+def without_ties(
     builder: Builder, predicted: int, scores: list[Score], calibrated: tuple[bool, ...],
     logits: str, rows: Recording, target: Target,
 ) -> list[Score]:  # fmt: skip
@@ -179,6 +183,11 @@ def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Record
     return rows.take(first), rows.take(second)
 
 
+def _same_rows(recording: Recording, wanted: Recording) -> Recording:
+    """Those of its rows that are in another recording of the same data."""
+    return recording.take(np.flatnonzero(np.isin(recording.rows, wanted.rows)))
+
+
 def _members_program(
     fusion: FusionMonitor, output: str, rows: Recording
 ) -> tuple[Program, tuple[Represented, ...]]:
@@ -191,11 +200,11 @@ def _members_program(
 
 
 def _compare(
-    fusion: FusionMonitor, output: str, threshold_rows: Recording, test: Recording,
+    fusion: FusionMonitor, output: str, held_out: Sequence[Recording], test: Recording,
     target: Target,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = _members_program(fusion, output, test)
-    program = set_thresholds(program, (True,) * len(fusion.fitted_), threshold_rows, target)
+    program = set_thresholds(program, (True,) * len(fusion.fitted_), held_out, target)
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
     sizes = flat.monitor_bytes(program)
     kept = {id(t.member) for t in fusion.terms_}

@@ -278,7 +278,8 @@ def _concat(c: Context) -> Value:
     length = c.x.length + c.y.length
     if c.is_float(c.x, c.y):
         return Value(c.x.dtype, length)
-    if {c.x.dtype, c.y.dtype} == {"int32", REAL}:  # whole numbers are reals
+    kinds = {c.x.dtype, c.y.dtype}
+    if REAL in kinds and kinds <= {"int32", "int64", REAL}:  # whole numbers are reals
         return Value(REAL, length)
     c.require(c.is_int(c.x, c.y), "needs two vectors of integers or two of floats")
     return Value("int32", length, max(c.x.bits, c.y.bits))

@@ -20,6 +20,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.models.taps import suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator, parse
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
@@ -102,6 +103,8 @@ def _record(
     case: Case, model: Model, tensors: tuple[Tensor, ...], data: CaseRows, scratch: Path,
     options: Options, reporter: Reporter,
 ) -> Rows:  # fmt: skip
+    logits = suggest(model.graph).get("logits", ())  # they break ties of scores
+    tensors = tuple(dict.fromkeys((*tensors, *logits[:1])))
     tapped = model.with_taps(tensors, scratch / model.tapped_name)
     kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
 
@@ -115,6 +118,7 @@ def _record(
             )  # fmt: skip
 
     return Rows(
-        tapped.taps[0].name, one(data.fit, "fit"), tuple(one(part, "pool") for part in data.pool),
+        tapped.taps[0].name, tap_of(logits[0]).name if logits else tapped.taps[0].name,
+        one(data.fit, "fit"), tuple(one(part, "pool") for part in data.pool),
         {name: one(part, name) for name, part in data.novel.items()},
     )  # fmt: skip

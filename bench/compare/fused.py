@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows
+from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
 from edgemon.compiler import reference
 from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -56,7 +56,7 @@ class Fused:
         ]
         return quantise(builder.program(predicted, monitors)).trimmed()
 
-    def scores(self, program: Program) -> dict[str, Raw]:
+    def scores(self, program: Program) -> Scores:
         """Raw scores of the program's first monitor: of the pool, and of novel sets by name."""
         judge_of = {id(m): j for m, j in zip(self.fusion.fitted_, self.judges, strict=True)}
         terms = [judge_of[id(t.member)] for t in self.fusion.terms_]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,16 @@ import numpy.typing as npt
 from edgemon.bench.compare import costs
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
+from edgemon.compiler.fitting import without_ties
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.passes.quantise import Represented, quantise_scores
+from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
 from edgemon.compiler.recording import Recording
+from edgemon.compiler.thresholds import Target
 
 Raw = npt.NDArray[np.number]
+Scores = dict[str, Raw]  # raw, by the name of the rows
 POOL = ""  # beside the names of novel sets
 
 
@@ -26,6 +29,7 @@ class Rows:
     """What was recorded: the pool in one or two parts, and novel sets by name."""
 
     output: str  # name of the tap with the model's output
+    logits: str  # name of the tap whose softmax breaks ties
     fit: Recording
     pool: tuple[Recording, ...]
     novel: dict[str, Recording]
@@ -43,10 +47,12 @@ class Judge:
     program: Program
     represented: Represented
     own_threshold: float | int | None  # the method's: what exceeds it is not trusted
-    scores: dict[str, Raw] = field(default_factory=dict)  # raw, of the pool and of novel sets
+    ranked: Program | None  # the score that is certified, where it would tie otherwise
+    scores: Scores  # of the pool and of novel sets
+    certified_scores: Scores  # of ``ranked``, or the same
 
     @classmethod
-    def of(cls, estimator: MonitorEstimator, rows: Rows) -> Judge:
+    def of(cls, estimator: MonitorEstimator, rows: Rows, target: Target) -> Judge:
         """Lower a fitted estimator and evaluate it on everything."""
         builder = Builder(rows.fit.taps, real=True)
         predicted = predicted_class(builder, builder.tap(rows.output))
@@ -58,10 +64,16 @@ class Judge:
         )
         program, (represented,) = quantise_scores(builder.program(predicted, [monitor]))
         own = None if score.alarm_above is None else program.monitors[0].uncertain_above
-        found = cls(program.trimmed(), represented, own)
-        found.scores[POOL] = np.concatenate([found.judge(part) for part in rows.pool])
-        found.scores.update({name: found.judge(part) for name, part in rows.novel.items()})
-        return found
+        program, ranked = program.trimmed(), None
+        scores = certified = all_scores(program, rows)
+        (without,) = without_ties(
+            builder, predicted, [score], (True,), rows.logits, rows.fit, target
+        )
+        if without is not score:
+            again = replace(monitor, score=without.id)
+            ranked = quantise(builder.program(predicted, [again])).trimmed()
+            certified = all_scores(ranked, rows)
+        return cls(program, represented, own, ranked, scores, certified)
 
     def judge(self, rows: Recording) -> Raw:
         """Raw scores (n,) of other rows."""
@@ -70,6 +82,13 @@ class Judge:
     @property
     def size_bytes(self) -> int:
         return costs.size_bytes(self.program)
+
+
+def all_scores(program: Program, rows: Rows) -> Scores:
+    """Raw scores of a program's first monitor: of the pool, and of novel sets by name."""
+    pool = [evaluate(program, part).scores[0] for part in rows.pool]
+    novel = {name: evaluate(program, part).scores[0] for name, part in rows.novel.items()}
+    return {POOL: np.concatenate(pool), **novel}
 
 
 class Fitter:

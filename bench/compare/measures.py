@@ -12,13 +12,12 @@ and each novel set as much as any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.compare.judges import POOL, Raw
+from edgemon.bench.compare.judges import POOL, Raw, Scores
 from edgemon.bench.tuning import best_mcc_threshold
 from edgemon.compiler.intervals import mcc
 from edgemon.compiler.metrics import aupr, auroc
@@ -35,11 +34,12 @@ OF_THRESHOLD = ("mcc", "false_alarms", "caught", "scod_mcc")
 
 
 def thresholds(
-    scores: Raw, wrong: Bools, own: Threshold | None, target: FalseAlarmTarget
+    scores: Raw, certified: Raw, wrong: Bools, own: Threshold | None, target: FalseAlarmTarget
 ) -> dict[str, Threshold | None]:
-    """By kind, from calibration rows (n,): with the promise, where they are enough; the method's
-    own; the one with the best MCC on these rows, which promises nothing."""
-    right = scores[~wrong]
+    """By kind, from calibration rows (n,): with the promise, for the scores that are certified and
+    where the rows are enough; the method's own; the one with the best MCC on these rows, which
+    promises nothing."""
+    right = certified[~wrong]
     return {
         CERTIFIED: calibrate(right, target) if len(right) >= target.rows_needed else None,
         OWN: own,
@@ -48,30 +48,33 @@ def thresholds(
 
 
 def measure(
-    scores: Mapping[str, Raw], wrong: Bools, calibration: Indices, test: Indices,
+    scores: Scores, certified: Scores, wrong: Bools, calibration: Indices, test: Indices,
     own: Threshold | None, target: FalseAlarmTarget,
 ) -> Numbers:  # fmt: skip
     """All numbers of a split.
 
     Args:
-        scores: raw, of the pool and of novel sets by name. wrong: (n,) of the pool.
+        scores: raw, of the pool and of novel sets by name. certified: those that the certified
+            threshold is for. wrong: (n,) of the pool.
         calibration, test: rows of the pool.
     """
     pool = scores[POOL]
     judged, is_wrong = pool[test], wrong[test]
-    novel = {name: s for name, s in scores.items() if name != POOL}
+    novel = [name for name in scores if name != POOL]
     found: Numbers = {
         "auroc": _defined(auroc(judged.astype(np.float64), is_wrong)),
         "aupr": _defined(aupr(judged.astype(np.float64), is_wrong)),
     }
-    for name, of_set in novel.items():
-        both = np.concatenate([judged, of_set]).astype(np.float64)
+    for name in novel:
+        both = np.concatenate([judged, scores[name]]).astype(np.float64)
         found[f"novelty.{name}"] = auroc(both, np.arange(len(both)) >= len(judged))
-    for kind, threshold in thresholds(pool[calibration], wrong[calibration], own, target).items():
+    known = pool[calibration], certified[POOL][calibration], wrong[calibration]
+    for kind, threshold in thresholds(*known, own, target).items():
+        used = certified if kind == CERTIFIED else scores
         quality = (
             dict.fromkeys(OF_THRESHOLD)
             if threshold is None
-            else _at(threshold, judged, is_wrong, list(novel.values()))
+            else _at(threshold, used[POOL][test], is_wrong, [used[name] for name in novel])
         )
         found |= {f"{kind}.{key}": value for key, value in quality.items()}
     return found

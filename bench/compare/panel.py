@@ -12,7 +12,7 @@ import numpy.typing as npt
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.fused import Fused
-from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, Rows
+from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, Rows, Scores
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
@@ -77,10 +77,16 @@ class Panel:
     def _single(self, estimator: MonitorEstimator) -> Document:
         alone = self._judge(self._fitter.fit(estimator))
         numbers = [
-            self._measure(alone.scores, s.calibration, s.test, alone.own_threshold)
+            measure(
+                alone.scores, alone.certified_scores, self.wrong, s.calibration, s.test,
+                alone.own_threshold, self.options.target,
+            )
             for s in self.splits
-        ]
-        return self._document(alone.program, alone.scores, numbers)
+        ]  # fmt: skip
+        return {
+            **self._document(alone.ranked or alone.program, alone.scores, numbers),
+            "ties_broken": alone.ranked is not None,
+        }
 
     def _fusion(self, estimator: FusionMonitor) -> Document:
         fusion = self._members.fit_members(estimator)
@@ -96,7 +102,11 @@ class Panel:
                 fused.learn(learn)
             program = fused.program()
             scores = fused.scores(program)
-            numbers.append(self._measure(scores, calibration, split.test, None))
+            numbers.append(
+                measure(
+                    scores, scores, self.wrong, calibration, split.test, None, self.options.target
+                )
+            )
         return {
             **self._document(program, scores, numbers[::-1]),
             "signals": [{"signal": t.member.kind, "weight": t.weight} for t in fusion.terms_],
@@ -104,18 +114,11 @@ class Panel:
 
     def _judge(self, fitted: MonitorEstimator) -> Judge:
         if id(fitted) not in self._judges:  # members are shared; the fitters keep them alive
-            self._judges[id(fitted)] = Judge.of(fitted, self.rows)
+            self._judges[id(fitted)] = Judge.of(fitted, self.rows, self.options.target)
         return self._judges[id(fitted)]
 
-    def _measure(
-        self, scores: dict[str, Raw], calibration: Indices, test: Indices, own: float | int | None
-    ) -> Numbers:
-        return measure(scores, self.wrong, calibration, test, own, self.options.target)
-
-    def _document(
-        self, program: Program, scores: dict[str, Raw], numbers: list[Numbers]
-    ) -> Document:
-        """``program`` and ``scores`` are those of the first split."""
+    def _document(self, program: Program, scores: Scores, numbers: list[Numbers]) -> Document:
+        """``program`` (the one that is certified) and ``scores`` are those of the first split."""
         seed, test = self.options.seed, self.splits[0].test
         return {
             "bytes": costs.size_bytes(program),

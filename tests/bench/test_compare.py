@@ -1,0 +1,295 @@
+"""``edgemon compare``: monitors on the same splits, held to what ``compile`` itself computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgemon.bench.compare.averages import average
+from edgemon.bench.compare.fused import Fused
+from edgemon.bench.compare.judges import POOL, Fitter, Judge, Rows
+from edgemon.bench.compare.measures import measure, scod_mcc
+from edgemon.bench.compare.panel import Options, Panel, Split
+from edgemon.bench.compare.rows import UNKNOWN, load_rows
+from edgemon.bench.compare.spec import Case, Spec
+from edgemon.bench.tuning import best_mcc_threshold
+from edgemon.compiler.emit import flat
+from edgemon.compiler.fitting import fit_monitors
+from edgemon.compiler.metrics import Confusion
+from edgemon.compiler.models import keras
+from edgemon.compiler.monitors import MONITORS, MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.runtime.monitor import Monitor
+from tests.compiler.recordings import make_recording
+from tests.test_command_line import document, edgemon, refused
+
+TARGET = FalseAlarmTarget()
+ROWS = 900
+
+
+def single(kind: str) -> MonitorEstimator:
+    taps = {"msp_t": ("logits",), "forest": ("features", "logits")}
+    return MONITORS[kind](taps=taps.get(kind, ("features",)))
+
+
+def scod() -> FusionMonitor:
+    found = MONITORS["scod"](taps=("features", "logits"))
+    assert isinstance(found, FusionMonitor)
+    found.signals = tuple(single(k) for k in ("msp_t", "second_opinion", "forest"))
+    found.novelty = (single("density"),)
+    return found
+
+
+def recorded(folder: Path, dtype: str = "int8", rows: int = ROWS) -> Rows:
+    """A pool of two parts, and a novel set: features of another classifier."""
+    fit, first, second = (
+        make_recording(folder / name, dtype, rows, seed) for seed, name in enumerate("abc")
+    )
+    novel = replace(make_recording(folder / "n", dtype, 300, 9), labels=None)
+    return Rows("output", "logits", fit, (first, second), {"novel": novel})
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    return recorded(tmp_path_factory.mktemp("recordings"), request.param)
+
+
+def test_a_fused_score_is_the_devices(rows: Rows) -> None:
+    fusion = Fitter(rows.fit).fit_members(scod())
+    fused = Fused(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.fitted_), rows)
+    for start in (0, 400):  # what it learns differs, and so do its tables
+        fused.learn(np.arange(start, start + 500))
+        program = fused.program()
+        device = Monitor(flat.write(flat.Artifact(program, "00" * 32, {})))
+        scores = fused.scores(program)
+        assert len(np.unique(scores[POOL])) > 50
+        pool = [
+            device.evaluate([part.codes(t.name) for t in program.taps]).scores[0]
+            for part in rows.pool
+        ]
+        np.testing.assert_array_equal(scores[POOL], np.concatenate(pool))
+        novel = rows.novel["novel"]
+        found = device.evaluate([novel.codes(t.name) for t in program.taps]).scores[0]
+        np.testing.assert_array_equal(scores["novel"], found)
+
+
+@pytest.mark.parametrize("make", [lambda: single("msp_t"), lambda: single("forest"), scod])
+@pytest.mark.parametrize("size", [ROWS, 150])  # fusions learn from fit rows where there are few
+def test_a_fixed_split_is_what_compile_reports(
+    make: Callable[[], MonitorEstimator], size: int, tmp_path: Path
+) -> None:
+    rows = recorded(tmp_path, rows=ROWS)
+    rows = replace(rows, pool=(rows.pool[0].take(np.arange(size)), rows.pool[1]))
+    split = Split(np.arange(size), np.arange(size, size + ROWS))
+    found = Panel(rows, [split], True, Options(TARGET)).judge(make())["fixed"]
+    parts = {"fit": rows.fit, "threshold": rows.pool[0], "test": rows.pool[1]}
+    fitted = fit_monitors([make()], "output", parts, TARGET, rule="guaranteed", logits="logits")
+    quality = fitted.quality[0]
+    assert found["certified.mcc"] == pytest.approx(quality.mcc)
+    assert found["certified.false_alarms"] == pytest.approx(quality.false_alarm_rate)
+    assert 1 - found["certified.caught"] == pytest.approx(quality.miss_rate)
+    if not fitted.tie_broken[0]:
+        assert found["auroc"] == pytest.approx(quality.auroc)
+    low, high = found["certified.mcc_interval"]
+    assert low < found["certified.mcc"] < high
+
+
+def test_equal_members_are_fitted_once(rows: Rows) -> None:
+    fitter = Fitter(rows.fit)
+    alone = fitter.fit(single("second_opinion"))
+    fusions = [fitter.fit_members(scod()) for _ in range(2)]
+    assert all(any(m is alone for m in f.fitted_) for f in fusions)
+
+
+def test_scod_by_hand() -> None:
+    """Ten test rows, two novel sets of 2 and 50 rows: each weighs five."""
+    alarm = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 1], bool)
+    wrong = np.array([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], bool)
+    novel = [np.array([True, False]), np.arange(50) < 40]
+    tp, fn = 2 + 5 * 0.5 + 5 * 0.8, 1 + 5 * 0.5 + 5 * 0.2
+    tn, fp = 6, 1
+    expected = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    assert scod_mcc(alarm, wrong, novel) == pytest.approx(expected)
+
+
+def test_numbers_of_a_split_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    wrong = rng.random(600) < 0.3
+    scores = {POOL: rng.normal(size=600) + 2 * wrong, "far": rng.normal(9, 0.1, 40)}
+    calibration, test = np.arange(300), np.arange(300, 600)
+    found = measure(scores, scores, wrong, calibration, test, 1.0, TARGET)
+    alarm = scores[POOL][test] > 1.0
+    table = Confusion.of(alarm, wrong[test])
+    assert found["own.mcc"] == pytest.approx(table.mcc)
+    assert found["own.false_alarms"] == pytest.approx(table.fpr)
+    assert found["own.caught"] == pytest.approx(table.tpr)
+    assert found["novelty.far"] == 1.0
+    held_out = scores[POOL][calibration][~wrong[calibration]]
+    threshold = TARGET.threshold(held_out)
+    certified = scores[POOL][test] > threshold
+    assert found["certified.mcc"] == pytest.approx(Confusion.of(certified, wrong[test]).mcc)
+    few = measure(scores, scores, wrong, np.arange(60), test, None, TARGET)
+    assert few["certified.mcc"] is None  # too few rows for the promise
+    assert few["own.mcc"] is None
+    assert few["tuned.mcc"] is not None
+
+
+def test_the_tuned_threshold_is_the_best_of_all() -> None:
+    rng = np.random.default_rng(1)
+    wrong = rng.random(200) < 0.3
+    score = rng.integers(0, 12, 200) + 4 * wrong  # with ties
+
+    def quality(threshold: float) -> float:
+        return Confusion.of(score > threshold, wrong).mcc or 0.0
+
+    best = max(quality(t) for t in np.unique(score))
+    assert quality(best_mcc_threshold(score, wrong)) == pytest.approx(best)
+    alike = np.ones(5)
+    assert not (alike > best_mcc_threshold(alike, np.arange(5) > 2)).any()
+
+
+def test_means() -> None:
+    found = average(
+        [
+            {"auroc": 0.5, "own.mcc": 0.4, "certified.mcc": None},
+            {"auroc": 0.9, "own.mcc": np.nan, "certified.mcc": 0.3},
+            {"auroc": np.nan, "own.mcc": 0.2, "certified.mcc": None},
+        ]
+    )
+    assert found["auroc"]["mean"] == pytest.approx(0.7)  # what is undefined is left out
+    assert found["own.mcc"]["mean"] == pytest.approx(0.2)  # but an MCC counts as 0
+    assert found["own.mcc"]["undefined"] == 1
+    low, high = found["own.mcc"]["interval"]
+    assert 0 <= low < 0.2 < high < 0.41
+    assert found["certified.mcc"] == {"mean": 0.3, "interval": None, "of": 1, "undefined": 0}
+
+
+def write_spec(folder: Path, text: str) -> Path:
+    path = folder / "spec.toml"
+    path.write_text(text)
+    return path
+
+
+CASE = """
+[[case]]
+name = "tiny"
+group = "all"
+model = "tiny.tflite"
+fit = "tiny.npz[0:400]"
+calibrate = "tiny.npz[400:650]"
+test = "tiny.npz[650:900]"
+novel = ["novel.npz"]
+resplits = 3
+monitors = ["msp_t", "second_opinion", "deepinfer", "errors"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny: Callable[..., Path], tiny_data: Path) -> Path:
+    tiny()
+    (tmp_path / "tiny.npz").write_bytes(tiny_data.read_bytes())
+    novel = np.random.default_rng(3).normal(5, 1, (50, 4)).astype(np.float32)
+    np.savez(tmp_path / "novel.npz", x=novel)
+    return tmp_path
+
+
+def test_a_comparison_from_the_command_line(folder: Path) -> None:
+    spec = write_spec(folder, CASE)
+    found = document("compare", spec)
+    (case,) = found["cases"]
+    assert case["rows"] == {"fit": 400, "pool": 500, "novel": {"novel": 50}}
+    monitors: dict[str, Any] = {m["monitor"]: m for m in case["monitors"]}
+    assert list(monitors) == ["msp_t", "second_opinion", "deepinfer", "errors"]
+    for found_of in monitors.values():
+        assert found_of["bytes"] > 0
+        assert found_of["nanoseconds"] > 0
+        means = found_of["resplits"]
+        assert means["certified.false_alarms"]["of"] == 3
+        assert means["certified.false_alarms"]["mean"] < 0.1
+        assert 0 <= means["novelty.novel"]["mean"] <= 1
+        assert found_of["fixed"]["aupr"] is not None
+    assert monitors["msp_t"]["resplits"]["auroc"]["mean"] > 0.7
+    (group,) = found["groups"]
+    assert group["cases"] == ["tiny"]
+    of_group = group["monitors"][0]["means"]["certified.mcc"]
+    assert of_group["mean"] == monitors["msp_t"]["resplits"]["certified.mcc"]["mean"]
+    again = document("compare", spec, "--resplits", "2", "--cases", "all")
+    assert again["cases"][0]["monitors"][0]["fixed"] == monitors["msp_t"]["fixed"]
+    shown = edgemon("compare", spec, "--resplits", "1")
+    assert shown.exit_code == 0, shown.stderr
+    for text in ("certified MCC", "SCOD MCC", "fixed split", "mean of 1 cases", "errors: "):
+        assert text in shown.stdout
+
+
+def test_mistakes_are_one_sentence(folder: Path) -> None:
+    assert "cannot be read" in refused("compare", folder / "none.toml")
+    for before, after, said in (
+        ('model = "tiny.tflite"', 'model = "none.tflite"', "does not exist"),
+        ("tiny.npz[0:400]", "none.npz", "no such file or folder"),
+        ("resplits = 3", "resplit = 3", "unknown key 'resplit'"),
+        ("resplits = 3", 'pool = "tiny.npz"', "either pool, or calibrate and test"),
+        ('"msp_t", ', '"mspt", ', "unknown monitor 'mspt'"),
+        ('"msp_t", ', '"errors", ', "names a monitor twice"),
+        ('name = "tiny"', 'name = ["a", "a"]', "two cases are called 'a'"),
+    ):
+        assert said in refused("compare", write_spec(folder, CASE.replace(before, after)))
+    assert "unknown case 'x'" in refused("compare", write_spec(folder, CASE), "--cases", "x")
+    assert "--resplits 0" in refused("compare", write_spec(folder, CASE), "--resplits", "0")
+
+
+def test_a_case_is_skipped_without_tensorflow(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keras, "find_spec", lambda _: None)
+    (folder / "model.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(64))
+    other = CASE.replace('"tiny"', '"keras"').replace("tiny.tflite", "model.h5")
+    result = edgemon("compare", write_spec(folder, CASE + other), "--resplits", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "keras: skipped: " in result.stdout
+    assert "needs TensorFlow" in result.stderr
+    assert "mean of 1 cases" in result.stdout
+
+
+def case(**changes: Any) -> Case:
+    return replace(Case("c", "m", "fit.npz", ("msp_t",), pool="pool.npz"), **changes)
+
+
+def test_rows_of_unknown_classes_are_novel(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("fit", "pool"):
+        np.savez(tmp_path / f"{name}.npz", x=rng.random((60, 5)), y=np.arange(60) % 6)
+    labels = np.arange(4)
+    known = case(unknown_labels="novel")
+    found = load_rows(known, tmp_path, labels, tmp_path, Reporter())
+    assert len(found.fit) == len(found.pool[0]) == 40
+    assert len(found.novel[UNKNOWN]) == 20
+    assert found.novel[UNKNOWN].y is None
+
+
+def test_a_table_of_features_and_one_of_labels(tmp_path: Path) -> None:
+    for name in ("fit", "pool"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.csv").write_text("a,b\n1,2\n3,4\n" if name == "fit" else "a,b\n5,6\n")
+        (tmp_path / name / "y.csv").write_text("y\n1\n0\n" if name == "fit" else "y\n1\n")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    found = load_rows(case(fit="fit", pool="pool"), tmp_path, np.arange(2), scratch, Reporter())
+    assert found.fit.y is not None
+    assert found.fit.y.tolist() == [1, 0]
+    assert next(found.fit.blocks(9)).tolist() == [[1, 2], [3, 4]]
+
+
+def test_specifications_that_are_shipped() -> None:
+    folder = Path(__file__).parents[2] / "bench" / "compare"
+    names = {path.stem: Spec.read(path).cases for path in folder.glob("*.toml")}
+    assert names.keys() == {"cifar10", "gtsrb", "tabular"}
+    assert len(names["tabular"]) == 16
+    assert {c.group for c in names["tabular"]} == {"tabular"}
+    assert names["tabular"][0].model.endswith("/BM1.tflite")
