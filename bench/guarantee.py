@@ -126,12 +126,14 @@ def _line(
         plain.append((test > np.quantile(held_out, 1 - target.rate)).mean())
     predicted = float(betabinom.sf(np.floor(target.rate * m), m, n - k + 1, k))
     outside = (1 - BAND) / 2
-    low, high = binom.ppf([outside, 1 - outside], len(splits), predicted) / len(splits)
+    low, high = (
+        float(binom.ppf(q, len(splits), predicted)) / len(splits) for q in (outside, 1 - outside)
+    )
     exceeded = float(np.mean(np.array(promised) > target.rate))
     by_quantile = float(np.mean(np.array(plain) > target.rate))
     return Line(
         name, target.rate, n, m, float(np.mean(promised)), exceeded, predicted,
-        (float(low), float(high)), bool(exceeded <= high), by_quantile, bool(by_quantile <= high),
+        (low, high), bool(exceeded <= high), by_quantile, bool(by_quantile <= high),
     )  # fmt: skip
 
 

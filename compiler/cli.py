@@ -71,6 +71,13 @@ def compile_(
     ] = "numeric",
     label_column: LabelColumn = None,
     target: Annotated[str, typer.Option(help="Device profile.")] = "host-x86_64",
+    certify_kernels: Annotated[
+        str,
+        typer.Option(
+            help="Further kernel sets under which calibrated thresholds must hold: "
+            "xnnpack,builtin,reference."
+        ),
+    ] = "",
     expect_accuracy: Annotated[
         float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
     ] = None,
@@ -115,6 +122,7 @@ def compile_(
         label_order=label_order,
         label_column=label_column,
         target=target,
+        certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
         target_rate=_target(false_alarm, miss_rate, confidence, per_class),
         seed=seed,
@@ -139,6 +147,7 @@ def _target(rate: float, miss_rate: float | None, confidence: float, per_class: 
 
 
 def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
+    from edgemon.compiler.robustness_tables import show_robustness
     from edgemon.compiler.terminal import percent
 
     terminal.table(
@@ -153,6 +162,7 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
     _show_comparison(terminal, manifest)
+    show_robustness(terminal, manifest["robustness"])
     proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
     terminal.note(
         f"proof: {proof['mismatches']} of {proof['rows']:,} rows and {proof['neighbours']:,} "
@@ -163,6 +173,9 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
         f"peak memory: {peak['compile'] / 1e6:.0f} MB, and {peak['largest_worker'] / 1e6:.0f} MB "
         "in the largest worker"
     )
+    for finding in manifest["findings"]:
+        if finding["kind"] != "few_wrong_fit_rows":  # said before fitting
+            terminal.warn(finding["text"])
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")
 

@@ -69,6 +69,8 @@ class Candidate:
     kept: bool
     size_bytes: int
     quality: Quality
+    # Of one that answers itself: test rows that it alone has right, and that the model alone has.
+    opinion: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -210,8 +212,17 @@ def _compare(
     kept = {id(t.member) for t in fusion.terms_}
     for member, found in zip(fusion.fitted_, quality, strict=True):
         yield Candidate(
-            member.kind, member not in fusion.signals, id(member) in kept, sizes[member.kind], found
-        )
+            member.kind, member not in fusion.signals, id(member) in kept, sizes[member.kind],
+            found, _opinion(member, test),
+        )  # fmt: skip
+
+
+def _opinion(member: MonitorEstimator, test: Recording) -> tuple[int, int] | None:
+    answers = member.answers(test)
+    if answers is None:
+        return None
+    right = answers == test.labels
+    return int((right & ~test.correct).sum()), int((~right & test.correct).sum())
 
 
 def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:

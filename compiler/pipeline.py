@@ -13,6 +13,7 @@ import os
 import resource
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, evaluation, fitting
+from edgemon.compiler import accuracy, evaluation, fitting, kernel_sets, robustness
 from edgemon.compiler import bundle as bundles
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
@@ -59,6 +60,7 @@ class Options:
     label_order: str = "numeric"
     label_column: str | None = None
     target: str = targets.DEFAULT
+    certify_kernels: str = ""  # further kernel sets under which thresholds must hold
     expect_accuracy: float | None = None
     target_rate: Target = field(default_factory=FalseAlarmTarget)
     convert: str = "float"  # or "int8": of Keras models
@@ -107,7 +109,9 @@ def compile_bundle(
         if options.thresholds == "guaranteed":
             chosen = tuple(dict.fromkeys((*chosen, *logits)))
         labels = label_map(model.n_classes, options.label_order)
-        recorder = _Recorder(model, scratch, options, model.kernels(target.kernels), labels)
+        own_kernels = model.kernels(target.kernels)
+        kernels = kernel_sets.parse(options.certify_kernels, model, own_kernels)
+        recorder = _Recorder(model, scratch, options, own_kernels, labels)
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         question = recorder.look(splits)
         rows = {}
@@ -123,13 +127,26 @@ def compile_bundle(
         counted = sum(len(r) for n, r in rows.items() if sources.data is not None or n != "fit")
         question.require_expected(shown["accuracy"], counted, options.expect_accuracy)
         recorded = rows["test"]
-        rows = {name: _finite(name, r, reporter) for name, r in rows.items()}
+        rows = {name: _finite(f"{name} rows", r, reporter) for name, r in rows.items()}
+        others = []
+        for name in kernels[1:]:
+            with reporter.stage(f"recording threshold rows under {name} kernels") as progress:
+                found = recorder.record(
+                    tapped, splits["threshold"], options.preprocess, progress, kernels=name
+                )
+                others.append(_finite(f"threshold rows under {name} kernels", found, reporter))
         _warn_of_few_errors(rows["fit"], reporter)
         with reporter.stage("fitting") as progress:
             fitted = fitting.fit_monitors(
                 estimators, tapped.taps[0].name, rows, options.target_rate, progress,
                 rule=options.thresholds, logits=logits[0].name if logits else "",
+                other_kernels=others,
             )  # fmt: skip
+        if others and not any(fitted.calibrated):
+            reporter.warn(
+                "--certify-kernels: no threshold is calibrated, so that none holds under further "
+                "kernel sets; use --thresholds guaranteed"
+            )
         read = {t.name for t in fitted.program.taps}
         if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
             chosen = tuple(
@@ -157,6 +174,16 @@ def compile_bundle(
             proof = prove(artifact, onnx, held_out, progress)
             proof.require()
             outputs = recorder.compare_outputs(tapped, splits["test"])
+        with reporter.stage("measuring robustness") as progress:
+            sample = robustness.sample(rows["test"], options.seed)
+            judges = len(fitted.judges)
+            lsb = robustness.measure(fitted.program, sample, judges, options.seed)
+            sets = [
+                kernel_sets.compare(fitted.program, judges, name, sample, found)
+                for name, found in recorder.under_each(
+                    kernels if others else (), tapped, splits["test"], sample
+                )
+            ]
         manifest = {
             "edgemon": version("edgemon"),
             "model": metadata["model"],
@@ -164,11 +191,13 @@ def compile_bundle(
             "options": {
                 "monitor": options.monitors, "profile": options.profile,
                 "thresholds": options.thresholds, "taps": options.taps, "seed": options.seed,
-                "target": options.target, "preprocess": options.preprocess.to_json(),
+                "target": options.target, "certify_kernels": options.certify_kernels,
+                "preprocess": options.preprocess.to_json(),
                 "label_order": options.label_order, "convert": options.convert,
                 "promise_of": options.target_rate.of, "rate": options.target_rate.rate,
                 "confidence": options.target_rate.confidence,
                 "per_class": options.target_rate.per_class,
+                "expect_accuracy": options.expect_accuracy,
             },
             "accuracy": shown["accuracy"],
             "accuracy_by_split": shown["by_split"],
@@ -176,6 +205,11 @@ def compile_bundle(
             "monitors": manifests.monitors_json(fitted),
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
+            "robustness": {
+                "lsb": None if lsb is None else lsb.to_json(),
+                "certified_kernels": list(kernels),
+                "kernels": [found.to_json() for found in sets],
+            },
             "proof": {**proof.to_json(), **outputs},
             "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
             "sha256": {
@@ -186,9 +220,10 @@ def compile_bundle(
         }  # fmt: skip
         with reporter.stage("writing the report"):
             manifest["report"] = bundles.REPORT
-            manifest["sha256"] |= _report(
+            hashes, manifest["findings"] = _report(
                 folder, fitted, rows, options.target_rate, manifest, metadata, artifact
             )
+            manifest["sha256"] |= hashes
         _write(folder, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory(rows)}
 
@@ -204,14 +239,26 @@ class _Recorder:
 
     def record(
         self, tapped: TappedModel, data: Dataset, preprocess: Preprocess, progress: Any = None,
-        labels: Any = None,
+        labels: Any = None, kernels: str = "",
     ) -> Recording:  # fmt: skip
         return record(
             tapped, data, preprocess=preprocess, input=self.model.input,
-            labels=self.labels if labels is None else labels, kernels=self.kernels,
+            labels=self.labels if labels is None else labels, kernels=kernels or self.kernels,
             scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self.options.workers,
             progress=progress,
         )  # fmt: skip
+
+    def under_each(
+        self, kernels: Sequence[str], tapped: TappedModel, data: Dataset, own: Recording
+    ) -> Iterator[tuple[str, Recording]]:
+        """The rows of a recording under each of several kernel sets, of which the first is the
+        recording's own."""
+        for name in kernels:
+            if name == kernels[0]:
+                yield name, own
+            else:
+                chosen = data.take(own.rows)
+                yield name, self.record(tapped, chosen, self.options.preprocess, kernels=name)
 
     def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
         """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
@@ -261,7 +308,7 @@ class _Recorder:
         return {"output_rows": len(sample), "output_mismatches": different}
 
 
-def _finite(name: str, rows: Recording, reporter: Reporter) -> Recording:
+def _finite(what: str, rows: Recording, reporter: Reporter) -> Recording:
     """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
     kept = np.ones(len(rows), bool)
     for tap in (t for t in rows.taps if t.dtype == "float32"):
@@ -271,9 +318,9 @@ def _finite(name: str, rows: Recording, reporter: Reporter) -> Recording:
     if kept.all():
         return rows
     if not kept.any():
-        raise CompileError(f"the model's taps hold a NaN or an infinity on all {name} rows")
+        raise CompileError(f"the model's taps hold a NaN or an infinity on all {what}")
     reporter.warn(
-        f"{int((~kept).sum())} of {len(rows)} {name} rows give a NaN or an infinity in a tap and "
+        f"{int((~kept).sum())} of {len(rows)} {what} give a NaN or an infinity in a tap and "
         "are left out; on the device they are faults"
     )
     return rows.take(np.flatnonzero(kept))
@@ -291,8 +338,8 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 def _report(
     folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], target: Target,
     manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
-) -> dict[str, str]:  # fmt: skip
-    """Writes both forms of the report; returns their hashes by file name."""
+) -> tuple[dict[str, str], list[dict[str, str]]]:  # fmt: skip
+    """Writes both forms of the report; returns their hashes by file name, and the findings."""
     # Where matplotlib keeps its font cache, and that it makes one, is no user's concern.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from edgemon.compiler import report  # here, for its plots take long to import
@@ -304,7 +351,8 @@ def _report(
     }
     for name, text in content.items():
         (folder / name).write_bytes(text.encode())
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in content.items()}
+    hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in content.items()}
+    return hashes, document["findings"]
 
 
 def _write(

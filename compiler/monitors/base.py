@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from edgemon.compiler.errors import CompileError
@@ -64,6 +66,11 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     @abstractmethod
     def reason(self) -> str:
         """Why it alarms: a template with ``{score}`` and ``{threshold}``."""
+
+    def answers(self, recording: Recording) -> npt.NDArray[np.int64] | None:  # noqa: ARG002
+        """(n,): the classes that a fitted monitor would answer in the model's place; None of one
+        that has no answers of its own."""
+        return None
 
     def details(self) -> dict[str, Any]:
         """What it learned, for people; JSON types only."""

@@ -162,6 +162,10 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         scores = builder.node("affine", whole, tables=[weight.ravel(), bias])
         return Score(log_odds_against(builder, scores, predicted))
 
+    def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
+        found = self.boosted_.predict(joined_values(recording, self.taps))
+        return np.asarray(found, np.int64)
+
     def _sum(self, builder: Builder, x: int, k: int) -> int:
         """Value id of the k-th series' raw score, in nats."""
         trees = [t.tree_ for t in self.boosted_.estimators_[:, k]]

@@ -60,12 +60,15 @@ class LinearOpinion(MonitorEstimator):
         self.bias_ = np.full(recording.n_classes, bias.min() + NO_CLASS)
         self.weight_[present] = weight / scaler.scale_
         self.bias_[present] = bias - self.weight_[present] @ scaler.mean_
-        scores = joined_values(recording, self.taps) @ self.weight_.T + self.bias_
-        self.accuracy_ = float((scores.argmax(axis=1) == labels).mean())
+        self.accuracy_ = float((self.answers(recording) == labels).mean())
         return self
 
     def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         raise NotImplementedError
+
+    def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
+        scores = joined_values(recording, self.taps) @ self.weight_.T + self.bias_
+        return np.asarray(scores.argmax(axis=1))
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)

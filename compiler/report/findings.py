@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scipy.stats import binomtest, fisher_exact
+
+SURE = 1e-3  # p-value below which a difference is no accident
+LEAP = 0.02  # least difference of accuracies that is worth a word
 FEW = 50  # wrong rows: a half of them has a 95 % interval of 36 to 64 %, and of fewer a wider one
 MANY_ALARMS = 0.2  # a verdict that alarms on a larger share of right answers is hardly of use
 
@@ -36,9 +40,51 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "monitors that learn from errors had little to learn from. Fit on rows that the model "
             "was not trained on (--fit).",
         )
+    yield from _about_leakage(document)
+    yield from _about_opinions(document)
     for monitor in document["monitors"]:
         yield from _about(monitor)
     yield from _about_the_promise(document)
+
+
+def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Held-out rows on which the model does far better than it should were perhaps trained on."""
+    threshold, test = document["splits"]["threshold"], document["splits"]["test"]
+    expected = document["options"].get("expect_accuracy")
+    right = threshold["rows"] - threshold["wrong"]
+    if expected and right / threshold["rows"] > expected + LEAP:
+        p = binomtest(right, threshold["rows"], expected, alternative="greater").pvalue
+        if p < SURE:
+            yield (
+                "leakage",
+                f"The model answers {right / threshold['rows']:.1%} of the threshold rows rightly, "
+                f"where {expected:.1%} was expected: was it trained on them? Thresholds set on "
+                "training rows alarm too often on others.",
+            )
+    table = [[right, threshold["wrong"]], [test["rows"] - test["wrong"], test["wrong"]]]
+    share = (1 - test["wrong"] / test["rows"]) + LEAP
+    if right / threshold["rows"] > share and fisher_exact(table).pvalue < SURE:
+        yield (
+            "leakage",
+            f"The model answers {right / threshold['rows']:.1%} of the threshold rows rightly, but "
+            f"{1 - test['wrong'] / test['rows']:.1%} of the test rows: threshold rows look like "
+            "training rows. Thresholds set on those alarm too often on others.",
+        )
+
+
+def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A signal that answers better than the model itself should take its place."""
+    for candidate in document.get("comparison", ()):
+        if candidate["opinion"] is None:
+            continue
+        better, worse = candidate["opinion"]
+        if better > worse and binomtest(better, better + worse).pvalue < SURE:
+            yield (
+                "replace_the_model",
+                f"{candidate['signal']} answers better than the model itself: of the test rows "
+                f"that one of them has wrong it has {better} right and the model {worse}. Replace "
+                "the model, or retrain its last layer.",
+            )
 
 
 def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -341,3 +341,29 @@ def test_the_plots_are_imported_for_the_report_only() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+def test_findings_of_leakage_and_of_a_better_opinion(case: Case) -> None:
+    plain = {
+        "splits": {
+            "fit": {"rows": 500, "wrong": 100},
+            "threshold": {"rows": 1000, "wrong": 20},
+            "test": {"rows": 1000, "wrong": 150},
+        },
+        "options": {"expect_accuracy": None},
+        "monitors": [],
+        "promise": None,
+        "comparison": [
+            {"signal": "second_opinion", "opinion": [80, 20]},
+            {"signal": "boosted_opinion", "opinion": [30, 28]},
+            {"signal": "msp_t", "opinion": None},
+        ],
+    }
+    found = {f["kind"]: f["text"] for f in findings(plain)}
+    assert "98.0% of the threshold rows rightly, but 85.0% of the test rows" in found["leakage"]
+    assert found["replace_the_model"].startswith("second_opinion answers better")
+    alike = {**plain["splits"], "test": {"rows": 1000, "wrong": 25}}
+    expected = {**plain, "splits": alike, "options": {"expect_accuracy": 0.9}, "comparison": []}
+    assert {f["kind"] for f in findings(expected)} == {"leakage", "few_wrong_test_rows"}
+    honest = {**expected, "options": {"expect_accuracy": 0.975}}
+    assert {f["kind"] for f in findings(honest)} == {"few_wrong_test_rows"}
