@@ -343,7 +343,7 @@ def test_the_plots_are_imported_for_the_report_only() -> None:
     assert found.stdout.strip() == "set()"
 
 
-def test_findings_of_leakage_and_of_a_better_opinion(case: Case) -> None:
+def test_findings_of_leakage_and_of_a_better_opinion() -> None:
     plain = {
         "splits": {
             "fit": {"rows": 500, "wrong": 100},
