@@ -199,6 +199,22 @@ def _show_comparison(terminal: Any, manifest: dict[str, Any]) -> None:
         ],
         title="the signals alone, under the same promise, cheapest first",
     )  # fmt: skip
+    for monitor in manifest["monitors"]:
+        _show_selection(terminal, monitor)
+
+
+def _show_selection(terminal: Any, monitor: dict[str, Any]) -> None:
+    """What each further signal of a stack buys, in the order in which they joined."""
+    joined = [c for c in monitor["details"].get("selection", ()) if c["kept"]]
+    rows, size_bytes = [], 0
+    for choice in joined:
+        size_bytes += choice["size_bytes"]
+        rows.append((f"+ {choice['signal']}", size_bytes, choice["stack_auroc"]))
+    if len(rows) > 1:
+        terminal.table(
+            ("stack", "bytes so far", "AUROC, out of fold"), rows,
+            title=f"{monitor['name']}: what each further signal buys on held-out rows",
+        )  # fmt: skip
 
 
 @app.command()
