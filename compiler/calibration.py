@@ -22,33 +22,48 @@ F32_WHOLE = 23  # bits of the whole numbers that stand for float thresholds
 
 
 def set_thresholds(
-    program: Program, wanted: Sequence[bool], rows: Recording, target: Target
+    program: Program, wanted: Sequence[bool], rows: Sequence[Recording], target: Target
 ) -> Program:
     """The program with thresholds that keep to the target on held-out rows.
 
     ``wanted`` speaks of the first monitors; the others stay as they are. With ``per_class`` a
-    monitor's score becomes its excess over the threshold of the predicted class.
+    monitor's score becomes its excess over the threshold of the predicted class. Of several
+    recordings, one a kernel set, each gives its thresholds, and the strictest keep to the target
+    under all of them.
     """
     if not any(wanted):
         return program
-    concerned = rows.take(np.flatnonzero(target.concerns(rows.correct)))
-    if target.per_class:
-        _require_rows(concerned, target)
-    found = evaluate(program, concerned) if len(concerned) else None
+    each = [_thresholds(program, wanted, recording, target) for recording in rows]
     monitors = list(program.monitors)
     grown = _Grown(program)
     for i, calibrates in enumerate(wanted):
         if not calibrates:
             continue
-        scores = np.empty(0, np.int64) if found is None else found.scores[i]
+        by_class = [target.strictest(found) for found in zip(*(e[i] for e in each), strict=True)]
         if target.per_class:
-            own = [concerned.predicted == c for c in range(rows.n_classes)]
-            each = [target.threshold(scores[mine]) for mine in own]
-            monitors[i] = grown.excess(monitors[i], each)
+            monitors[i] = grown.excess(monitors[i], by_class)
         else:
-            threshold = target.threshold(scores)
+            (threshold,) = by_class
             monitors[i] = replace(monitors[i], alarm_above=threshold, uncertain_above=threshold)
     return grown.builder.program(program.predicted, monitors)
+
+
+def _thresholds(
+    program: Program, wanted: Sequence[bool], rows: Recording, target: Target
+) -> list[list[Any]]:
+    """Of each monitor that is wanted: the threshold of each class, or a single one."""
+    concerned = rows.take(np.flatnonzero(target.concerns(rows.correct)))
+    if target.per_class:
+        _require_rows(concerned, target)
+        groups = [np.flatnonzero(concerned.predicted == c) for c in range(rows.n_classes)]
+    else:
+        groups = [np.arange(len(concerned))]
+    found = evaluate(program, concerned) if len(concerned) else None
+    result: list[list[Any]] = []
+    for i, calibrates in enumerate(wanted):
+        scores = np.empty(0, np.int64) if found is None else found.scores[i]
+        result.append([target.threshold(scores[own]) for own in groups] if calibrates else [])
+    return result
 
 
 def _require_rows(rows: Recording, target: Target) -> None:

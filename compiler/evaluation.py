@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,12 @@ def blocks(program: Program, rows: Recording) -> Iterator[list[npt.NDArray[Any]]
 
 def evaluate(program: Program, rows: Recording) -> Evaluation:
     """The reference's results for all rows."""
-    parts = [reference.evaluate(program, taps) for taps in blocks(program, rows)]
+    return evaluate_blocks(program, blocks(program, rows))
+
+
+def evaluate_blocks(program: Program, rows: Iterable[list[npt.NDArray[Any]]]) -> Evaluation:
+    """The reference's results for rows that come in blocks, an array (n, length) a tap."""
+    parts = [reference.evaluate(program, taps) for taps in rows]
     if not parts:
         raise CompileError("no rows to evaluate")
     scores = zip(*(p.scores for p in parts), strict=True)

@@ -7,6 +7,7 @@ the data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 from typing import Any, ClassVar, Protocol
@@ -45,6 +46,9 @@ class Target(Protocol):
         """From the scores (n,) of held-out rows that it concerns. Raises CompileError if they are
         too few."""
 
+    def strictest(self, thresholds: Sequence[Any]) -> Any:
+        """Of thresholds that each keep to it on other rows, the one that does on all of them."""
+
 
 @dataclass(frozen=True)
 class FalseAlarmTarget:
@@ -68,6 +72,9 @@ class FalseAlarmTarget:
 
     def threshold(self, scores: Array) -> Any:
         return calibrate(scores, self)
+
+    def strictest(self, thresholds: Sequence[Any]) -> Any:
+        return max(thresholds)
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,9 @@ class MissTarget:
         kth = np.sort(scores)[most - 1]
         below = kth - 1 if scores.dtype.kind == "i" else np.nextafter(kth, kth.dtype.type(-np.inf))
         return below.item()
+
+    def strictest(self, thresholds: Sequence[Any]) -> Any:
+        return min(thresholds)
 
 
 def order_statistic(n: int, target: FalseAlarmTarget) -> int:

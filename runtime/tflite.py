@@ -30,7 +30,7 @@ KERNELS = {
 NO_XNNPACK = (
     "the bundle was calibrated on XNNPACK kernels, which tflite-runtime 2.14 lacks for int8 "
     "models: a few verdicts may differ; use ai-edge-litert, or compile with "
-    "--target host-x86_64-builtin"
+    "--target host-x86_64-builtin, or with --certify-kernels xnnpack,builtin"
 )
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
+from edgemon.compiler.robustness_tables import tables
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
@@ -37,6 +38,7 @@ def render(document: dict[str, Any]) -> str:
         quality=Markup(figures.quality(document)),
         monitors=[_monitor(m, i) for i, m in enumerate(document["monitors"])],
         uncalibrated=[m["name"] for m in document["monitors"] if m["threshold_from"] == "method"],
+        robustness=list(tables(document["robustness"])),
         together=_confusion(document["together"]["verdicts"]),
         split_names=SPLITS,
         first_rows=FIRST_ROWS,

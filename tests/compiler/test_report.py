@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import cost, evaluation, fitting
+from edgemon.compiler import cost, evaluation, fitting, kernel_sets, robustness
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
@@ -45,6 +45,17 @@ class Case:
     page: str
 
 
+def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
+    judges = len(fitted.judges)
+    lsb = robustness.measure(fitted.program, rows, judges)
+    same = kernel_sets.compare(fitted.program, judges, "builtin", rows, rows)
+    return {
+        "lsb": None if lsb is None else lsb.to_json(),
+        "certified_kernels": ["builtin", "reference"],
+        "kernels": [same.to_json()],
+    }
+
+
 def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd")) -> Case:
     estimators = parse(monitors)
     for estimator in estimators:
@@ -65,6 +76,7 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
         "accuracy": 0.9,
         "monitors": manifests.monitors_json(fitted),
         "comparison": [c.to_json() for c in fitted.comparison],
+        "robustness": robustness_json(fitted, rows["test"]),
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },
