@@ -158,6 +158,8 @@ def compile_bundle(
             model, tapped, options.preprocess, target, labels.tolist(),
             splits["fit"].class_names, fitted,
         )  # fmt: skip
+        if others:
+            metadata["certified_kernels"] = list(kernels)
         artifact = flat.write(
             flat.Artifact(
                 fitted.program, tapped.sha256, metadata,
