@@ -41,7 +41,7 @@ class PrototypesMonitor(MonitorEstimator):
         "with cluster centres in place of rows"
     )
 
-    def __init__(self, taps: tuple[str, ...] = (), per_class: int = 16, seed: int = 0) -> None:
+    def __init__(self, taps: tuple[str, ...] = (), per_class: int = 8, seed: int = 0) -> None:
         self.taps = taps
         self.per_class = per_class
         self.seed = seed
