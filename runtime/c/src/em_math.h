@@ -41,6 +41,49 @@ typedef float (*em_term)(const em_terms *t, size_t i);
 #define EM_SUM_LANES 8u
 #define EM_SUM_LEVELS 18u /* n <= 2^20 in rows of 8 */
 
+/* The last halvings of a vector of n elements, which has none above its own length. */
+EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
+    for (uint32_t half = EM_SUM_LANES / 2; half > 0; half /= 2) {
+        if (half < n) {
+            for (uint32_t l = 0; l < half; l++) {
+                lane[l] = lane[l] + lane[l + half];
+            }
+        }
+    }
+    return lane[0];
+}
+
+#define EM_SUM_SHORT 64u
+
+/* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
+EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
+    float v[EM_SUM_SHORT];
+    uint32_t length = EM_SUM_LANES;
+    while (length < n) {
+        length *= 2;
+    }
+    uint32_t i = 0;
+    for (; i + EM_SUM_LANES <= n; i += EM_SUM_LANES) {
+        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+            v[i + l] = term(t, i + l);
+        }
+    }
+    for (; i < n; i++) {
+        v[i] = term(t, i);
+    }
+    for (; i < length; i++) {
+        v[i] = 0.0f;
+    }
+    for (uint32_t half = length / 2; half >= EM_SUM_LANES; half /= 2) {
+        for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                v[k + l] = v[k + l] + v[half + k + l];
+            }
+        }
+    }
+    return em_sum_of_lanes(v, n);
+}
+
 /*
  * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
  * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
@@ -48,6 +91,9 @@ typedef float (*em_term)(const em_terms *t, size_t i);
  * their siblings. `term` is a constant at each call.
  */
 EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    if (n <= EM_SUM_SHORT) {
+        return em_short_sum(term, t, n);
+    }
     float pending[EM_SUM_LEVELS][EM_SUM_LANES];
     uint32_t waiting = 0, rows = 1, reversed = 0;
     while (rows * EM_SUM_LANES < n) {
@@ -80,15 +126,7 @@ EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
         }
         reversed |= bit;
     }
-    float *lane = pending[0];
-    for (uint32_t half = EM_SUM_LANES / 2; half > 0; half /= 2) {
-        if (half < n) { /* a vector of n elements has no halvings above its own */
-            for (uint32_t l = 0; l < half; l++) {
-                lane[l] = lane[l] + lane[l + half];
-            }
-        }
-    }
-    return lane[0];
+    return em_sum_of_lanes(pending[0], n);
 }
 
 /* ---- exp, log ---------------------------------------------------------------------------- */
