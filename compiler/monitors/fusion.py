@@ -182,17 +182,12 @@ class FusionMonitor(MonitorEstimator):
     def details(self) -> dict[str, Any]:
         return {
             "signals": [
-                {
-                    "signal": t.member.kind,
-                    "weight": t.weight,
-                    "learned": not t.novelty,
-                    "taps": list(t.member.taps),
-                    **t.member.details(),
-                }
+                {"signal": t.member.kind, "weight": t.weight, "learned": not t.novelty}
                 for t in self.terms_
             ],
             "selection": [c.to_json() for c in self.choices_],
-            "left_out": self.left_out_,
+            **{t.member.kind: t.member.details() for t in self.terms_},
+            **({"left_out": self.left_out_} if self.left_out_ else {}),
         }
 
 
