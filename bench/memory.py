@@ -31,7 +31,7 @@ class DeviceMemory:
 
     @property
     def ram_bytes(self) -> int:
-        """Workspace, ``em_monitor``, ``em_result`` and stack."""
+        """Workspace, ``em_monitor``, ``em_result``, ``em_drift`` and stack."""
         return self.workspace_bytes + self.structs_bytes + self.stack_bytes
 
     def to_json(self) -> dict[str, int]:

@@ -95,6 +95,12 @@ def compile_(
     per_class: Annotated[
         bool, typer.Option(help="Promise the false-alarm rate of each predicted class by itself.")
     ] = False,
+    drift_run_length: Annotated[
+        int,
+        typer.Option(
+            help="Promise so many images on average to a false drift flag; 0: no drift test."
+        ),
+    ] = 10_000,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Of the split and of everything random.")
     ] = 0,
@@ -125,6 +131,7 @@ def compile_(
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
         target_rate=_target(false_alarm, miss_rate, confidence, per_class),
+        drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,
         force=force,
@@ -163,6 +170,7 @@ def _show_compiled(terminal: Any, out: Path, manifest: dict[str, Any]) -> None:
     )  # fmt: skip
     _show_comparison(terminal, manifest)
     show_robustness(terminal, manifest["robustness"])
+    _show_drift(terminal, manifest["drift"])
     proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
     terminal.note(
         f"proof: {proof['mismatches']} of {proof['rows']:,} rows and {proof['neighbours']:,} "
@@ -215,6 +223,23 @@ def _show_selection(terminal: Any, monitor: dict[str, Any]) -> None:
             ("stack", "bytes so far", "AUROC, out of fold"), rows,
             title=f"{monitor['name']}: what each further signal buys on held-out rows",
         )  # fmt: skip
+
+
+def _show_drift(terminal: Any, drift: dict[str, Any] | None) -> None:
+    if drift is None:
+        return
+    measured = drift["measured"]
+    if measured is None:
+        found = "not measured"
+    elif measured["flags"]:
+        low, high = measured["interval"]
+        found = f"{measured['run_length']:,.0f} ({low:,.0f} to {high:,.0f})"
+    else:
+        found = f"above {measured['interval'][0]:,.0f}"
+    terminal.note(
+        f"drift test on {drift['monitor']}: promised at least {drift['run_length']:,} clean images "
+        f"to a false flag on average, on the test rows {found}"
+    )
 
 
 @app.command()

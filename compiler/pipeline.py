@@ -24,9 +24,11 @@ import numpy as np
 from edgemon import targets
 from edgemon.compiler import accuracy, evaluation, fitting, kernel_sets, robustness
 from edgemon.compiler import bundle as bundles
+from edgemon.compiler import drift_guard as drifts
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.data import Dataset
+from edgemon.compiler.drift_fitting import require_run_length
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError, ParityError
@@ -63,6 +65,7 @@ class Options:
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
     expect_accuracy: float | None = None
     target_rate: Target = field(default_factory=FalseAlarmTarget)
+    drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
     convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
     workers: int = min(2, os.cpu_count() or 1)
@@ -86,6 +89,7 @@ def compile_bundle(
         raise CompileError(f"--convert {options.convert}: use {' or '.join(keras.CHOICES)}")
     if options.thresholds not in fitting.RULES:
         raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
+    require_run_length(options.drift_run_length)
     estimators = parse(options.monitors, seed=options.seed, profile=options.profile)
     target = targets.load(options.target)
     with (
@@ -160,10 +164,13 @@ def compile_bundle(
         )  # fmt: skip
         if others:
             metadata["certified_kernels"] = list(kernels)
+        drift, drift_json = drifts.guard(
+            fitted, options.drift_run_length, options.target_rate.confidence, options.seed, reporter
+        )
         artifact = flat.write(
             flat.Artifact(
                 fitted.program, tapped.sha256, metadata,
-                fitting.self_test(fitted.program, rows["test"]),
+                fitting.self_test(fitted.program, rows["test"]), drift,
             )
         )  # fmt: skip
         onnx = onnx_emitter.emit(fitted.program, metadata)
@@ -199,6 +206,7 @@ def compile_bundle(
                 "promise_of": options.target_rate.of, "rate": options.target_rate.rate,
                 "confidence": options.target_rate.confidence,
                 "per_class": options.target_rate.per_class,
+                "drift_run_length": options.drift_run_length,
                 "expect_accuracy": options.expect_accuracy,
             },
             "accuracy": shown["accuracy"],
@@ -207,6 +215,7 @@ def compile_bundle(
             "monitors": manifests.monitors_json(fitted),
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
+            "drift": drift_json,
             "robustness": {
                 "lsb": None if lsb is None else lsb.to_json(),
                 "certified_kernels": list(kernels),

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import reference
+from edgemon.compiler.drift import DriftReference, DriftTest
 from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.ir import Program
 from edgemon.compiler.neighbours import Rows, neighbours
-from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.drift import Drift
+from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.onnx import OnnxMonitor
 
@@ -69,7 +71,8 @@ def prove(
     """
     decoded = read(artifact)
     program = decoded.program
-    others = {"C": Monitor(artifact), "ONNX": OnnxMonitor(onnx)}
+    monitor = Monitor(artifact)
+    others = {"C": monitor, "ONNX": OnnxMonitor(onnx)}
     proof = Proof()
     width = sum(tap.length for tap in program.taps)
     most = max(1, min(MOST_BASE_ROWS, BASE_ELEMENTS // width))
@@ -79,8 +82,11 @@ def prove(
         base.append(vectors)
         _compare(proof, program, others, vectors, "self-test vector")
         proof.neighbours += len(vectors[0])
+    drift = None if decoded.drift is None else _DriftStreams(decoded.drift, monitor)
     for rows in data:
         _compare(proof, program, others, rows, "row")
+        if drift is not None:
+            drift.compare(proof, rows)
         proof.rows += len(rows[0])
         if sum(len(b[0]) for b in base) < most:
             base.append([x[:most] for x in rows])
@@ -95,6 +101,27 @@ def prove(
         if progress:
             progress(proof.rows + proof.neighbours, 0)
     return proof
+
+
+class _DriftStreams:
+    """The drift test of reference and of C, over the same rows."""
+
+    def __init__(self, test: DriftTest, monitor: Monitor) -> None:
+        self._reference = DriftReference(test)
+        self._monitor, self._c = monitor, Drift(monitor)
+
+    def compare(self, proof: Proof, rows: Rows) -> None:
+        """After each block all counters and sums must agree. The scores are C's, which are proven
+        to be the reference's."""
+        found = self._monitor.evaluate(rows)
+        watched = self._reference.test.monitor
+        self._reference.update(found.scores[watched], found.verdicts[:, watched] == Verdict.FAULT)
+        self._c.update(found)
+        if self._reference.state != self._c.state:
+            proof.mismatches += 1
+            proof.first_mismatch = proof.first_mismatch or (
+                f"drift test, reference against C: {self._reference.state} against {self._c.state}"
+            )
 
 
 def _finite(rows: Rows) -> Rows:

@@ -12,6 +12,7 @@ from typing import Any
 
 from edgemon.compiler.data import Dataset, load
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
+from edgemon.runtime.drift import DriftState
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
 
@@ -30,6 +31,7 @@ def run_bundle(
         )
         results = []
         summary = _Summary()
+        warned = False
         for row in _rows(session, rows):
             summary.add(row)
             if json_lines:
@@ -38,9 +40,35 @@ def run_bundle(
                 results.append(row)
             else:
                 print(_line(row), flush=True)
+            if not warned and session.drift.flag:  # known after each block of rows
+                warned = True
+                _warn_of_drift(session.drift, terminal)
     if not json_lines:
-        terminal.document({"rows": results, "summary": summary.to_json()})
+        terminal.document(
+            {"rows": results, "summary": {**summary.to_json(), "drift": _drift_json(session)}}
+        )
         terminal.note(summary.sentence())
+
+
+def _warn_of_drift(drift: DriftState, terminal: Terminal) -> None:
+    terminal.warn(
+        f"drift: since image {drift.since:,} the scores are unlike those of calibration (seen at "
+        f"image {drift.flagged_at:,}); no promised rate holds from there on"
+    )
+
+
+def _drift_json(session: Session) -> dict[str, Any] | None:
+    """None for an artifact without a drift test. Images are numbered from 1."""
+    if session.drift_test is None:
+        return None
+    drift = session.drift
+    return {
+        "flag": drift.flag,
+        "images": drift.images,
+        "faults": drift.faults,
+        "flagged_at": drift.flagged_at or None,
+        "since": drift.since or None,
+    }
 
 
 def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:

@@ -30,6 +30,9 @@ class Monitor:
     @property
     def monitors(self) -> list[tuple[str, int, int | float, int | float]]:
         """(name, dtype code of the raw score, alarm above, uncertain above) of each monitor."""
+    @property
+    def drift(self) -> tuple[int, int, int, int, int] | None:
+        """(monitor, bins, alternatives, limit, run length) of the drift test, if there is one."""
     def bind_model(self, sha256: bytes, /) -> int: ...
     def self_test(self) -> int: ...
     def check(self) -> int: ...
@@ -50,6 +53,11 @@ class Monitor:
         predicted i32[rows], verdicts u8[rows * M], scores i64[rows * M] for M monitors. A raw
         score of dtype f32 lies in the low four bytes of its i64.
         """
+    def drift_update(
+        self, state: _Buffer, rows: int, verdicts: _Buffer, scores: _Buffer, /
+    ) -> None:
+        """Count `rows` images: `verdicts` and `scores` as `evaluate` wrote them, and `state` the
+        C struct `em_drift` as u32 words."""
     def nanoseconds(self, taps: Sequence[_Buffer], rows: int, repeats: int) -> list[float]:
         """The mean time of one evaluation over the rows in ns, once for each repeat."""
 

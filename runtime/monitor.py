@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime import _native
+from edgemon.runtime.drift import DriftInfo
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
 
@@ -58,6 +59,12 @@ class Monitor:
         )
 
     @property
+    def drift(self) -> DriftInfo | None:
+        """The artifact's drift test, if it has one."""
+        found = self._native.drift
+        return None if found is None else DriftInfo(*found)
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The metadata that the compiler stored; empty where there is none."""
         try:
@@ -100,6 +107,19 @@ class Monitor:
         self._native.evaluate(contiguous, rows, verdict, reason, predicted, verdicts, raw)
         scores = tuple(self._score(raw[:, i], m.dtype) for i, m in enumerate(self.monitors))
         return Evaluation(verdict, reason, predicted, verdicts, scores)
+
+    def update_drift(
+        self, state: npt.NDArray[np.uint32], verdicts: Array, scores: Sequence[Array]
+    ) -> None:
+        """Count rows in the state of a drift test (see ``drift.Drift``): verdicts (n, M) and M raw
+        scores (n,)."""
+        raw = np.zeros((len(verdicts), len(self.monitors)), np.int64)
+        for i, own in enumerate(scores):
+            if own.dtype == np.float32:
+                raw.view(np.float32)[:, 2 * i] = own
+            else:
+                raw[:, i] = own
+        self._native.drift_update(state, len(raw), np.ascontiguousarray(verdicts), raw)
 
     @property
     def evaluate_into(self) -> Any:

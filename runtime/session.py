@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.classifier import model_file, open_classifier
+from edgemon.runtime.drift import Drift, DriftInfo, DriftState
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.explanation import Explanation
@@ -95,6 +96,7 @@ class Session:
             raise ArtifactError(
                 f"{folder}: the bundle's metadata is damaged; compile it again"
             ) from None
+        self._drift = Drift(self._monitor)
         self._classifier = open_classifier(model, threads=threads, kernels=used)
         if len(self._positions) != len(self._monitor.taps) or any(
             not 0 <= p < self._classifier.n_outputs for p in self._positions
@@ -129,6 +131,21 @@ class Session:
         """The monitors and their thresholds in raw units."""
         return self._monitor.monitors
 
+    @property
+    def drift_test(self) -> DriftInfo | None:
+        """The artifact's drift test, if it has one."""
+        return self._monitor.drift
+
+    @property
+    def drift(self) -> DriftState:
+        """Are the scores of all images so far still distributed as in calibration? A flag says
+        that no guarantee holds any more. An image that raised InputError is not counted."""
+        return self._drift.state
+
+    def reset_drift(self) -> None:
+        """Forgets all images: at a new stream of images, or when the cause of a flag is mended."""
+        self._drift.reset()
+
     def evaluate(self, image: npt.ArrayLike) -> Result:
         """Run one image, as it comes from the camera or the file: ``preprocess`` is applied here.
 
@@ -138,10 +155,13 @@ class Session:
         try:
             x = to_input(image, self._preprocess, self._input)
         except NotFiniteError as error:
+            self._drift.update_faults()
             return self._fault(str(error))
         self._classifier.invoke(x)
         taps = [self._classifier.view(p).reshape(1, -1) for p in self._positions]
-        return self._result(self._monitor.evaluate(taps), 0)
+        found = self._monitor.evaluate(taps)
+        self._drift.update(found)
+        return self._result(found, 0)
 
     def evaluate_batch(self, images: Iterable[npt.ArrayLike]) -> list[Result]:
         """Run several images, one result each; the monitors are called once for all of them."""
@@ -160,8 +180,10 @@ class Session:
             for tap, position in zip(rows, self._positions, strict=True):
                 tap.append(self._classifier.output(position))
         if None not in results:
+            self._drift.update_faults(len(results))
             return [r for r in results if r is not None]
         found = self._monitor.evaluate([np.stack(tap) for tap in rows])
+        self._drift.update(_in_place(found, np.array([r is None for r in results])))
         evaluated = iter(range(len(found.verdict)))
         return [r if r is not None else self._result(found, next(evaluated)) for r in results]
 
@@ -217,6 +239,25 @@ class Session:
             if m.name in self._rules
         )
         return Result(-1, "", Verdict.FAULT, nan, reason, monitors)
+
+
+def _in_place(found: Evaluation, evaluated: npt.NDArray[np.bool_]) -> Evaluation:
+    """The results of the rows that were evaluated, with faults where the other ones were."""
+    if evaluated.all():
+        return found
+    rows = np.where(evaluated, np.cumsum(evaluated) - 1, 0)
+
+    def spread(values: Array, otherwise: int) -> Array:
+        kept = evaluated.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.where(kept, values[rows], values.dtype.type(otherwise))
+
+    return Evaluation(
+        spread(found.verdict, Verdict.FAULT),
+        spread(found.reason, 0),
+        spread(found.predicted, -1),
+        spread(found.verdicts, Verdict.FAULT),
+        tuple(spread(s, 0) for s in found.scores),
+    )
 
 
 def _read(folder: Path, name: str) -> bytes:

@@ -13,7 +13,7 @@ from edgemon import runtime
 from edgemon.targets.profile import Target, TargetError
 
 C_FOLDER = Path(runtime.__file__).parent / "c"
-STRUCTS = "em_monitor", "em_result"
+STRUCTS = "em_monitor", "em_result", "em_drift"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Footprint:
     code: int  # .text and read-only data of the runtime: flash
     data: int  # .data and .bss: the runtime has none
     stack: int
-    structs: int  # sizeof(em_monitor) + sizeof(em_result)
+    structs: int  # of em_monitor, em_result and em_drift
 
 
 def measure(target: Target) -> Footprint:

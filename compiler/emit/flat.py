@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.drift import DriftTest
+from edgemon.compiler.emit import drift_section
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.ops import MAX_WORKSPACE, OPS
@@ -26,17 +28,18 @@ from edgemon.runtime.monitor import Monitor as LoadedMonitor
 Array = npt.NDArray[Any]
 
 MAGIC = b"\x8eEMON\r\n\x1a"
-MAJOR, MINOR, CANARY = 1, 0, 0x01020304
+MAJOR, MINOR, CANARY = 1, 1, 0x01020304
 NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
 DISPLAYS = ("linear", "odds")
 LONGEST_NAME = 255
 PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
-SELF_TEST, META = 0x80000001, 0x80000002
+SELF_TEST, META, DRIFT = 0x80000001, 0x80000002, 0x80000003
 SECTION_NAMES = {
     PROGRAM: "program", TAPS: "taps", NODES: "nodes", TABLES: "tables", MONITORS: "monitors",
     STRINGS: "strings", DATA: "data", SELF_TEST: "self_test", META: "meta",
+    DRIFT: "drift",
 }  # fmt: skip
 HEADER = struct.Struct("<8sHHIIIII32s")
 SECTION = struct.Struct("<IIII")
@@ -65,6 +68,7 @@ class Artifact:
     model_sha256: str  # hexadecimal
     metadata: Mapping[str, Any]
     self_test: SelfTest | None = None
+    drift: DriftTest | None = None
 
 
 def write(artifact: Artifact) -> bytes:
@@ -106,12 +110,15 @@ def write(artifact: Artifact) -> bytes:
         STRINGS: bytes(strings),
         DATA: b"",
     }
-    start = HEADER.size + SECTION.size * (len(sections) + 1 + (artifact.self_test is not None))
+    optional = 1 + (artifact.self_test is not None) + (artifact.drift is not None)
+    start = HEADER.size + SECTION.size * (len(sections) + optional)
     data_start = start + sum(_up(len(s), 16) for s in sections.values())
     sections[TABLES], sections[DATA] = _tables(program, data_start)
     if artifact.self_test is not None:
         sections[SELF_TEST] = _self_test(program, artifact.self_test)
     sections[META] = json.dumps(artifact.metadata, sort_keys=True, separators=(",", ":")).encode()
+    if artifact.drift is not None:
+        sections[DRIFT] = drift_section.pack(artifact.drift)
 
     body, index, offset = b"", b"", start
     for kind, content in sections.items():
@@ -159,7 +166,9 @@ def read(data: bytes) -> Artifact:
         )  # fmt: skip
     program = builder.program(counts[4], monitors)
     test = _read_self_test(program, at[SELF_TEST]) if SELF_TEST in at else None
-    return Artifact(program, data[32:64].hex(), loaded.metadata, test)
+    dtypes = [program.value(m.score).dtype for m in program.monitors]
+    drift = drift_section.unpack(at[DRIFT], dtypes) if DRIFT in at else None
+    return Artifact(program, data[32:64].hex(), loaded.metadata, test, drift)
 
 
 def sections(data: bytes) -> dict[int, tuple[int, int]]:

@@ -70,6 +70,7 @@ def collect(
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
         ],
         "comparison": manifest["comparison"],
+        "drift": manifest["drift"],
         "robustness": manifest["robustness"],
         "by_class": _by_class(
             found.verdict != Verdict.TRUST, wrong, rows["test"], metadata["labels"]

@@ -151,6 +151,15 @@ static PyObject *get_monitors(PyObject *op, void *Py_UNUSED(closure)) {
     return describe_all(m, em_monitor_count(m), describe_monitor);
 }
 
+static PyObject *get_drift(PyObject *op, void *Py_UNUSED(closure)) {
+    em_drift_info info;
+    if (em_describe_drift(&((MonitorObject *)op)->monitor, &info) != EM_OK) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("(IIIiI)", (unsigned)info.monitor, (unsigned)info.bins,
+                         (unsigned)info.alternatives, (int)info.limit, (unsigned)info.run_length);
+}
+
 /* ---- small methods ------------------------------------------------------------------------- */
 
 static PyObject *monitor_bind_model(PyObject *op, PyObject *arg) {
@@ -418,6 +427,59 @@ static PyObject *monitor_evaluate(PyObject *op, PyObject *args, PyObject *kwargs
     Py_RETURN_NONE;
 }
 
+/* ---- drift_update --------------------------------------------------------------------------- */
+
+/* Row `row` of the columns of `evaluate`, as far as the drift test reads it. */
+static void restore(const Py_buffer *verdicts, const Py_buffer *scores, size_t row, em_result *r) {
+    for (size_t k = 0; k < r->n_monitors; k++) {
+        const size_t at = row * r->n_monitors + k;
+        r->verdicts[k] = (em_verdict)((const uint8_t *)verdicts->buf)[at];
+        r->scores[k].i = ((const int64_t *)scores->buf)[at];
+    }
+}
+
+static PyObject *monitor_drift_update(PyObject *op, PyObject *args) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    const size_t n = em_monitor_count(m);
+    const column wanted[] = {
+        {"drift state", "IL", sizeof(uint32_t), sizeof(em_drift) / sizeof(uint32_t)},
+        {"verdicts", "B", 1, n},
+        {"scores", "lq", 8, n},
+    };
+    PyObject *objects[3];
+    Py_ssize_t rows;
+    if (!PyArg_ParseTuple(args, "OnOO:drift_update", &objects[0], &rows, &objects[1],
+                          &objects[2])) {
+        return NULL;
+    }
+    if (rows < 0) {
+        return PyErr_Format(PyExc_ValueError, "rows is %zd; it cannot be negative", rows);
+    }
+    Py_buffer columns[3];
+    int held = 0;
+    while (held < 3 && acquire_column(&wanted[held], objects[held], held == 0 ? 1 : rows,
+                                      &columns[held]) == 0) {
+        held++;
+    }
+    if (held == 3) {
+        em_result result;
+        em_drift drift;
+        memset(&result, 0, sizeof result);
+        result.n_monitors = (uint32_t)n;
+        memcpy(&drift, columns[0].buf, sizeof drift);
+        for (size_t row = 0; row < (size_t)rows; row++) {
+            restore(&columns[1], &columns[2], row, &result);
+            em_drift_update(m, &drift, &result);
+        }
+        memcpy(columns[0].buf, &drift, sizeof drift);
+    }
+    release_columns(columns, held);
+    if (held < 3) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* ---- nanoseconds --------------------------------------------------------------------------- */
 
 static double seconds_now(void) {
@@ -487,6 +549,7 @@ static PyObject *monitor_nanoseconds(PyObject *op, PyObject *args, PyObject *kwa
 static PyGetSetDef monitor_attributes[] = {
     {"workspace_size", get_workspace_size, NULL, "Scratch memory of an evaluation, bytes.", NULL},
     {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
+    {"drift", get_drift, NULL, "(monitor, bins, alternatives, limit, run_length), or None.", NULL},
     {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},
     {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point)]", NULL},
     {"monitors", get_monitors, NULL, "[(name, dtype, alarm_above, uncertain_above)]", NULL},
@@ -503,6 +566,8 @@ static PyMethodDef monitor_methods[] = {
     {"display", monitor_display, METH_VARARGS, "A raw score in the unit shown to people."},
     {"evaluate", KEYWORDS_METHOD(monitor_evaluate), METH_VARARGS | METH_KEYWORDS,
      "Evaluates `rows` images into the output arrays."},
+    {"drift_update", monitor_drift_update, METH_VARARGS,
+     "Count rows in the state of a drift test: (state u32[], rows, verdicts, scores)."},
     {"nanoseconds", KEYWORDS_METHOD(monitor_nanoseconds), METH_VARARGS | METH_KEYWORDS,
      "Mean time of an evaluation in ns, once a repeat."},
     {NULL, NULL, 0, NULL},

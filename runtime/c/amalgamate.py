@@ -12,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PRIVATE = ("em_layout.h", "em_math.h", "em_ops.h", "em_open.h")
 SOURCES = (
+    "em_drift.c",
     "em_open_dense.c",
     "em_open_nodes.c",
     "em_open.c",

@@ -76,6 +76,7 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
         "accuracy": 0.9,
         "monitors": manifests.monitors_json(fitted),
         "comparison": [c.to_json() for c in fitted.comparison],
+        "drift": None,
         "robustness": robustness_json(fitted, rows["test"]),
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent / "c"
 RUNTIME = HERE.parents[2] / "runtime"
 C = RUNTIME / "c"
 SOURCES = sorted((C / "src").glob("*.c"))
-TESTS = [HERE / f"{name}.c" for name in ("test_edgemon", "test_ops", "test_dense", "test_rules")]
+TESTS = [HERE / f"{name}.c" for name in ("test_edgemon", "test_ops", "test_dense", "test_drift", "test_rules")]
 TESTS += [HERE / "builder.c", HERE / "sample.c"]
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]

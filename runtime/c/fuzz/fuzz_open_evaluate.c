@@ -21,7 +21,7 @@ static void fill(uint8_t *bytes, size_t size, uint32_t seed) {
     }
 }
 
-static void evaluate(const em_monitor *m, void *workspace, uint32_t seed) {
+static void evaluate(const em_monitor *m, void *workspace, em_drift *drift, uint32_t seed) {
     em_tap taps[EM_MAX_TAPS];
     for (size_t i = 0; i < em_tap_count(m); i++) {
         em_tap_info info;
@@ -33,6 +33,7 @@ static void evaluate(const em_monitor *m, void *workspace, uint32_t seed) {
     }
     em_result result;
     em_evaluate(m, taps, em_tap_count(m), workspace, em_workspace_size(m), &result);
+    em_drift_update(m, drift, &result);
     for (size_t i = 0; i < result.n_monitors; i++) {
         em_display(m, i, result.scores[i]);
     }
@@ -54,6 +55,8 @@ static size_t describe(const em_monitor *m) {
         em_describe_monitor(m, i, &info);
         read += strlen(info.name);
     }
+    em_drift_info info;
+    read += em_describe_drift(m, &info) == EM_OK ? info.bins : 0;
     size_t size = 0;
     const char *meta = em_metadata(m, &size);
     for (size_t i = 0; i < size; i++) {
@@ -73,8 +76,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         void *workspace = malloc(em_workspace_size(&m));
         describe(&m);
         em_self_test(&m, workspace, em_workspace_size(&m));
+        em_drift drift;
+        fill((uint8_t *)&drift, sizeof drift, (uint32_t)size); /* not even zeroed */
         for (uint32_t seed = 0; seed < 8; seed++) {
-            evaluate(&m, workspace, seed);
+            evaluate(&m, workspace, &drift, seed);
         }
         free(workspace);
     }

@@ -51,7 +51,8 @@ typedef int64_t EM_ALIAS em_i64;
 typedef float EM_ALIAS em_f32;
 
 #define EM_NONE UINT32_C(0xFFFFFFFF)
-#define EM_FAR_INT (INT32_C(1) << 30) /* distance of a class without a box, section 7.4 */
+#define EM_DRIFT_LARGEST (INT32_C(1) << 24) /* of increments and limits, section 13 */
+#define EM_FAR_INT (INT32_C(1) << 30)       /* distance of a class without a box, section 7.4 */
 
 typedef enum em_op {
     EM_OP_ARGMAX = 1,
@@ -169,6 +170,14 @@ typedef struct EM_ALIAS em_expected {
 
 /* Section 7.5 */
 typedef struct EM_ALIAS em_tree_node {
+/* Section 13; then the edges and the increments */
+typedef struct EM_ALIAS em_drift_record {
+    uint32_t monitor, bins, alternatives;
+    int32_t limit;
+    uint32_t run_length;
+    uint32_t reserved[3];
+} em_drift_record;
+
     uint32_t threshold; /* an i32, or the bits of an f32 */
     uint32_t child;     /* feature + 65536 * left */
 } em_tree_node;
@@ -187,6 +196,7 @@ _Static_assert(sizeof(em_monitor_record) == 48, "section 10");
 _Static_assert(sizeof(em_expected) == 16, "section 11");
 
 /* A vector that the program reads: a tap or the result of a node. */
+_Static_assert(sizeof(em_drift_record) == 32, "section 13");
 typedef struct em_value {
     const void *data;
     uint32_t dtype;

@@ -79,7 +79,7 @@ static uint32_t slot_of(uint32_t kind) {
     if (kind >= 1 && kind <= 7) {
         return kind - 1;
     }
-    if (kind == (EM_OPTIONAL | 1) || kind == (EM_OPTIONAL | 2)) {
+    if (kind > EM_OPTIONAL && kind <= (EM_OPTIONAL | 3)) {
         return EM_S_SELF_TEST + (kind & 15) - 1;
     }
     return EM_S_SECTIONS;
@@ -161,6 +161,7 @@ static em_status check_program(em_reader *r) {
     r->m.self_test_size = s[EM_S_SELF_TEST].size;
     r->m.meta = s[EM_S_META].offset;
     r->m.meta_size = s[EM_S_META].size;
+    r->m.drift = s[EM_S_DRIFT].offset;
     r->m.n_taps = p->taps;
     r->m.n_nodes = p->nodes;
     r->m.n_monitors = p->monitors;
@@ -385,6 +386,9 @@ static em_status check_file(em_reader *r) {
     }
     if (status == EM_OK) {
         status = check_self_test(r);
+    }
+    if (status == EM_OK) {
+        status = em_check_drift(r);
     }
     return status;
 }

@@ -19,6 +19,7 @@ enum {
     EM_S_DATA,
     EM_S_SELF_TEST,
     EM_S_META,
+    EM_S_DRIFT,
     EM_S_SECTIONS
 };
 
@@ -40,6 +41,9 @@ EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id);
 
 /* Every node in turn: N1 to N10, sections 7.4 and 7.5, A5, P5, P6. In em_open_nodes.c. */
 EM_INTERNAL em_status em_check_nodes(em_reader *r);
+
+/* The section DRIFT, if there is one: section 13. In em_drift.c. */
+EM_INTERNAL em_status em_check_drift(const em_reader *r);
 
 /* The tables of the ops of sections 7.6 to 7.8, and of exceeds, gather, reduce, distances and
  * logsumexp. Completes the length and bits of *result. In em_open_dense.c. */

@@ -128,7 +128,8 @@ static void add_section(bytes *file, uint32_t *next, uint32_t kind, const bytes 
 void finish(builder *b, uint32_t predicted, artifact *a) {
     static const uint8_t magic[8] = {0x8E, 'E', 'M', 'O', 'N', '\r', '\n', 0x1A};
     static bytes program, file;
-    const uint32_t sections = 7u + (b->self_test.size > 0) + (b->meta.size > 0);
+    const uint32_t sections =
+        7u + (b->self_test.size > 0) + (b->meta.size > 0) + (b->drift.size > 0);
     memset(&program, 0, sizeof program);
     memset(&file, 0, sizeof file);
     append32(&program, b->n_taps);
@@ -159,6 +160,9 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     }
     if (b->meta.size > 0) {
         add_section(&file, &next, META, &b->meta);
+    }
+    if (b->drift.size > 0) {
+        add_section(&file, &next, DRIFT, &b->drift);
     }
     memcpy(file.at, magic, 8);
     set16(file.at + 8, 1);

@@ -134,6 +134,21 @@ static void add_vector(builder *b, const em_monitor *m, uint32_t vector) {
     pad(&b->self_test);
 }
 
+const int32_t DRIFT_INCREMENTS[] = {-40000, -20000, 30000, 100000, 60000, -10000, -10000, -10000};
+
+void add_drift(builder *b, uint32_t monitor, const em_number *edges) {
+    add_word(&b->drift, monitor);
+    add_word(&b->drift, DRIFT_BINS);
+    add_word(&b->drift, DRIFT_ALTERNATIVES);
+    add_word(&b->drift, DRIFT_LIMIT);
+    add_word(&b->drift, 500); /* run length */
+    for (int i = 0; i < 3; i++) {
+        add_word(&b->drift, 0);
+    }
+    append(&b->drift, edges, 8 * (DRIFT_BINS - 1));
+    append(&b->drift, DRIFT_INCREMENTS, sizeof DRIFT_INCREMENTS);
+}
+
 void sample(artifact *a) {
     static builder b;
     em_monitor m;
@@ -150,5 +165,10 @@ void sample(artifact *a) {
         add_vector(&b, &m, i);
     }
     append(&b.meta, "{\"edgemon\": 1}", 14);
+    em_number edges[DRIFT_BINS - 1] = {{0}, {0}, {0}};
+    edges[0].f = 1.0f;
+    edges[1].f = 4.0f;
+    edges[2].f = 6.0f;
+    add_drift(&b, M_ENTROPY, edges);
     finish(&b, VALUE(N_ARGMAX), a);
 }

@@ -60,9 +60,14 @@ enum { M_BOX, M_ENTROPY, M_VOTES, N_MONITORS };
 
 #define N_VECTORS 2u
 
+/* The drift test watches M_ENTROPY: edges 1, 4 and 6, and two alternatives. */
+enum { DRIFT_BINS = 4, DRIFT_ALTERNATIVES = 2, DRIFT_LIMIT = 200000 };
+extern const int32_t DRIFT_INCREMENTS[DRIFT_ALTERNATIVES * DRIFT_BINS];
+void add_drift(builder *b, uint32_t monitor, const em_number *edges);
+
 /* Without self-test; add your own sections, then finish(b, VALUE(N_ARGMAX), a). */
 void start_sample(builder *b);
-/* With self-test (vector 0 is good, vector 1 has a NaN) and metadata. */
+/* With self-test (vector 0 is good, vector 1 has a NaN), metadata and drift test. */
 void sample(artifact *a);
 /* The taps of a self-test vector. */
 const em_tap *sample_taps(uint32_t vector);

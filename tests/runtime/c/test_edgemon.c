@@ -1,7 +1,7 @@
 /*
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
  * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c: arithmetic.
- * test_rules.c: bad files, one a rule.
+ * test_rules.c: bad files, one a rule. test_drift.c: the drift test.
  */
 #include "check.h"
 #include "sample.h"
@@ -305,10 +305,10 @@ static void display(void) {
 
 static void texts(void) {
     EXPECT(strcmp(em_status_text(EM_OK), "ok"), 0);
-    for (int i = 0; i >= EM_E_SCORE; i--) {
+    for (int i = 0; i >= EM_E_DRIFT; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_SCORE - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_DRIFT - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);
@@ -345,6 +345,7 @@ int main(int argc, char **argv) {
     test_ops();
     test_rules();
     test_dense();
+    test_drift();
     printf("%u passed, %u failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

@@ -53,6 +53,14 @@ static void shorten_self_test(artifact *a) {
     finish(&b, VALUE(N_ARGMAX), a);
 }
 
+/* The sample again, with a drift section of 8 bytes. */
+static void shorten_drift(artifact *a) {
+    static builder b;
+    start_sample(&b);
+    append(&b.drift, "\1\0\0\0\0\0\0\0", 8);
+    finish(&b, VALUE(N_ARGMAX), a);
+}
+
 #define HEADER_CASES(X)                                                                            \
     X(H1_BAD_MAGIC, EM_E_MAGIC, set8(HEADER(0), 0x0E))                                             \
     X(H1_TEXT_MODE_COPY, EM_E_MAGIC, set8(HEADER(5), 0x0A))                                        \
@@ -75,7 +83,7 @@ static void shorten_self_test(artifact *a) {
     X(S3_GAP, EM_E_SECTION, set32(SECTION(NODES, 4), get32(SECTION(NODES, 4)) + 16))               \
     X(S3_OVERLAP, EM_E_SECTION, set32(SECTION(NODES, 4), get32(SECTION(NODES, 4)) - 16))           \
     X(S3_SIZE_OVERFLOW, EM_E_SECTION, set32(SECTION(META, 8), 0xFFFFFFFF))                         \
-    X(S3_BEYOND_FILE, EM_E_SECTION, set32(SECTION(META, 8), 17))                                   \
+    X(S3_BEYOND_FILE, EM_E_SECTION, set32(SECTION(DRIFT, 8), 97))                                  \
     X(S3_TRAILING_BYTES, EM_E_SECTION, a->size += 16; set32(HEADER(16), a->size))                  \
     X(S3_TABLE_BEYOND_FILE, EM_E_SECTION, a->size = 64; set32(HEADER(16), 64))                     \
     X(S4_PADDING, EM_E_RESERVED, set8(FIELD(STRINGS, 0, 13), 1))                                   \
@@ -299,6 +307,41 @@ static void shorten_self_test(artifact *a) {
     X(V2_EXPECTED_RESERVED, EM_E_RESERVED, set32(EXPECTED(1, 12), 1))                              \
     X(V2_EXPECTED_PADDING, EM_E_RESERVED, set8(EXPECTED(1, 16 + 24 + 12), 1))
 
+/* Offset of edge i and of increment i of the drift test. */
+#define EDGE(i) (32 + 8 * (i))
+#define INCREMENT(i) (32 + 8 * (DRIFT_BINS - 1) + 4 * (i))
+
+#define DRIFT_CASES(X)                                                                             \
+    X(D1_MONITOR_BEYOND, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 0), N_MONITORS))                        \
+    X(D1_MONITOR_HUGE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 0), 0xFFFFFFFF))                          \
+    X(D2_ONE_BIN, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 4), 1))                                        \
+    X(D2_NO_BIN, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 4), 0))                                         \
+    X(D2_33_BINS, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 4), 33))                                       \
+    X(D3_NO_ALTERNATIVE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 8), 0))                                 \
+    X(D3_17_ALTERNATIVES, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 8), 17))                               \
+    X(D4_LIMIT_0, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 12), 0))                                       \
+    X(D4_LIMIT_NEGATIVE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 12), 0x80000000))                       \
+    X(D4_LIMIT_TOO_LARGE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 12), (1u << 24) + 1))                  \
+    X(D5_RESERVED, EM_E_RESERVED, set32(FIELD(DRIFT, 0, 20), 1))                                   \
+    X(D5_RESERVED_2, EM_E_RESERVED, set32(FIELD(DRIFT, 0, 24), 1))                                 \
+    X(D5_RESERVED_3, EM_E_RESERVED, set32(FIELD(DRIFT, 0, 28), 1))                                 \
+    X(D6_EDGE_PADDING, EM_E_RESERVED, set32(FIELD(DRIFT, 0, EDGE(0) + 4), 1))                      \
+    X(D6_EDGE_NAN, EM_E_DRIFT, set32(FIELD(DRIFT, 0, EDGE(0)), F32_NAN))                           \
+    X(D6_EDGE_INFINITE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, EDGE(2)), F32_INF))                      \
+    X(D7_EDGES_EQUAL, EM_E_DRIFT, set32(FIELD(DRIFT, 0, EDGE(1)), F32_ONE))                        \
+    X(D7_EDGES_FALL, EM_E_DRIFT, set32(FIELD(DRIFT, 0, EDGE(2)), F32_TWO))                         \
+    X(D7_INTEGERS_EQUAL, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 0), M_VOTES);                           \
+      set32(FIELD(DRIFT, 0, EDGE(1)), F32_ONE))                                                    \
+    X(D7_INTEGERS_FALL, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 0), M_BOX);                              \
+      set32(FIELD(DRIFT, 0, EDGE(2) + 4), 0xFFFFFFFF))                                             \
+    X(D8_NO_HEAD, EM_E_DRIFT, shorten_drift(a))                                                    \
+    X(D8_TOO_SHORT, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 4), 5))                                      \
+    X(D8_TOO_LONG, EM_E_DRIFT, set32(FIELD(DRIFT, 0, 8), 1))                                       \
+    X(D9_TOO_LARGE, EM_E_DRIFT, set32(FIELD(DRIFT, 0, INCREMENT(3)), (1u << 24) + 1))              \
+    X(D9_TOO_SMALL, EM_E_DRIFT, set32(FIELD(DRIFT, 0, INCREMENT(7)), 0x80000000))                  \
+    X(D9_NEVER_FALLS, EM_E_DRIFT, set32(FIELD(DRIFT, 0, INCREMENT(0)), 0);                         \
+      set32(FIELD(DRIFT, 0, INCREMENT(1)), 0))
+
 #define ALL_CASES(X)                                                                               \
     HEADER_CASES(X)                                                                                \
     PROGRAM_CASES(X)                                                                               \
@@ -310,7 +353,8 @@ static void shorten_self_test(artifact *a) {
     TABLE_CASES(X)                                                                                 \
     NAME_CASES(X)                                                                                  \
     MONITOR_CASES(X)                                                                               \
-    SELF_TEST_CASES(X)
+    SELF_TEST_CASES(X)                                                                             \
+    DRIFT_CASES(X)
 
 #define DEFINE_CASE(name, status, ...)                                                             \
     static void name(artifact *a) { __VA_ARGS__; }
@@ -496,7 +540,7 @@ static void accepted(void) {
     fix_crc(&a);
     EXPECT(open_exactly(a.file, a.size, &m), EM_OK);
 
-    set32(section(&a, META), 0x80000003); /* S2: an optional section that we do not know */
+    set32(section(&a, DRIFT), 0x80000004); /* S2: an optional section that we do not know */
     fix_crc(&a);
     EXPECT(open_exactly(a.file, a.size, &m), EM_OK);
 
@@ -569,6 +613,8 @@ static void every_byte(void) {
             if (em_open(&m, a.file, a.size) == EM_OK && m.n_taps == N_TAPS) {
                 em_evaluate(&m, sample_taps(0), N_TAPS, workspace, sizeof workspace, &r);
                 em_self_test(&m, workspace, sizeof workspace);
+                em_drift drift = {0};
+                em_drift_update(&m, &drift, &r);
                 evaluated++;
             }
         }

@@ -25,8 +25,12 @@ int main(int argc, char **argv) {
                                      edgemon::tap(pixels, 2)};
     const em_result result = monitor.evaluate(taps, workspace.data(), workspace.size() * 8);
     const em_result fault = monitor.evaluate(taps.data(), 2, workspace.data(), 8);
-    return result.reason == EM_OK && result.predicted_class == 1 && fault.verdict == EM_FAULT &&
-                   monitor.check() == EM_OK &&
+    em_drift drift{};
+    em_drift_info info;
+    return monitor.update(drift, result) == EM_OK && drift.images == 1 &&
+                   monitor.describe_drift(info) == EM_OK && info.bins == 4 &&
+                   result.reason == EM_OK && result.predicted_class == 1 &&
+                   fault.verdict == EM_FAULT && monitor.check() == EM_OK &&
                    monitor.self_test(workspace.data(), workspace.size() * 8) == EM_OK &&
                    monitor.tap_count() == 3 && monitor.monitor_count() == 3
                ? 0

@@ -6,6 +6,7 @@
  *   if (em_bind_model(&m, sha256_of_model) != EM_OK) ...            once: the right model?
  *   if (em_self_test(&m, workspace, sizeof workspace) != EM_OK) ... at power-on
  *   em_evaluate(&m, taps, n_taps, workspace, sizeof workspace, &result);   for every image
+ *   em_drift_update(&m, &drift, &result);   then too: are the images still those of calibration?
  *
  * No heap, no globals, no recursion, no files, no locks. em_monitor is read-only after em_open:
  * threads may share it when each brings its own workspace. The artifact (FORMAT.md) is used in
@@ -24,7 +25,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 1
+#define EM_API_VERSION 2
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */
@@ -34,6 +35,7 @@ extern "C" {
 
 #define EM_MAX_TAPS 32
 #define EM_MAX_MONITORS 16
+#define EM_MAX_ALTERNATIVES 16
 
 /* One list makes the enumeration and its sentences, so that they cannot drift apart. */
 #define EM_STATUS_LIST(X)                                                                          \
@@ -66,7 +68,8 @@ extern "C" {
     X(EM_E_TAP_TYPE, -25, "a tap has another data type than the artifact's")                       \
     X(EM_E_TAP_LENGTH, -26, "a tap has another length than the artifact's")                        \
     X(EM_E_TAP_VALUE, -27, "a tap holds a NaN or an infinity")                                     \
-    X(EM_E_SCORE, -28, "a score is NaN or infinite")
+    X(EM_E_SCORE, -28, "a score is NaN or infinite")                                               \
+    X(EM_E_DRIFT, -29, "the drift test is invalid")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -125,7 +128,8 @@ typedef struct em_monitor_info {
 typedef struct em_monitor {
     const uint8_t *file;
     uint32_t size;
-    uint32_t taps, nodes, tables, monitors, strings, self_test, meta; /* offsets; 0: absent */
+    uint32_t taps, nodes, tables, monitors, strings, self_test, meta,
+        drift; /* offsets; 0: absent */
     uint32_t self_test_size, meta_size;
     uint32_t n_taps, n_nodes, n_monitors;
     uint32_t predicted;      /* value id */
@@ -141,6 +145,27 @@ typedef struct em_result {
     em_verdict verdicts[EM_MAX_MONITORS]; /* of each monitor */
     em_number scores[EM_MAX_MONITORS];    /* raw; 0 for a monitor in fault */
 } em_result;
+
+/* What the artifact says about its drift test (FORMAT.md, section 13). */
+typedef struct em_drift_info {
+    uint32_t monitor;      /* index: whose scores are watched */
+    uint32_t bins;         /* of the scores, 2 to 32 */
+    uint32_t alternatives; /* sums in use, 1 to EM_MAX_ALTERNATIVES */
+    int32_t limit;         /* of a sum, in 1/65536 nat; the flag rises when a sum reaches it */
+    uint32_t run_length;   /* promised mean of images until a false flag */
+} em_drift_info;
+
+/* The drift test's memory, owned by the caller: one for each stream of images (a camera), to be
+ * used by one thread at a time. Zeros are a fresh start. Image numbers count from 1. */
+typedef struct em_drift {
+    uint32_t images;      /* seen, faults included; stays at UINT32_MAX, where image numbers end */
+    uint32_t faults;      /* of them without a score: they are counted, and change no sum */
+    uint32_t flagged_at;  /* image at which the flag rose first, 0: it has not; stays until reset */
+    uint32_t since;       /* image at which the sum that reached its limit began to grow */
+    uint32_t alternative; /* index of that sum; of several the first */
+    int32_t sums[EM_MAX_ALTERNATIVES];    /* in 1/65536 nat, 0 to the limit; they go on after it */
+    uint32_t starts[EM_MAX_ALTERNATIVES]; /* image at which each sum last left 0 */
+} em_drift;
 
 /* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. */
 EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
@@ -162,6 +187,17 @@ EM_API em_status em_check(const em_monitor *m);
  * error. `workspace` is aligned to 8 bytes and may be NULL if em_workspace_size is 0. */
 EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
                              void *workspace, size_t workspace_size, em_result *out);
+
+/* Forgets all images: at the start, and when the cause of a flag is mended. NULL does nothing. */
+EM_API void em_drift_reset(em_drift *drift);
+
+/* Counts one image, after em_evaluate; drift->flagged_at tells. A fault is no evidence of drift. An
+ * artifact without a drift test never flags: see em_describe_drift. EM_E_NULL, or EM_E_COUNT if the
+ * result has not this artifact's number of monitors: then *drift is as before. */
+EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_result *result);
+
+/* EM_E_COUNT if the artifact has no drift test. */
+EM_API em_status em_describe_drift(const em_monitor *m, em_drift_info *out);
 
 /* Descriptions. An index out of range gives EM_E_COUNT. */
 EM_API size_t em_tap_count(const em_monitor *m);

@@ -60,6 +60,14 @@ class Monitor {
         return evaluate(taps.data(), N, workspace, workspace_size);
     }
 
+    /* Counts one image; `drift` starts as `em_drift drift{};` and its flagged_at tells. */
+    em_status update(em_drift &drift, const em_result &result) const noexcept {
+        return em_drift_update(&monitor_, &drift, &result);
+    }
+    em_status describe_drift(em_drift_info &out) const noexcept {
+        return em_describe_drift(&monitor_, &out);
+    }
+
     std::size_t workspace_size() const noexcept { return em_workspace_size(&monitor_); }
     std::size_t tap_count() const noexcept { return em_tap_count(&monitor_); }
     std::size_t monitor_count() const noexcept { return em_monitor_count(&monitor_); }
