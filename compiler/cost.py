@@ -44,8 +44,16 @@ def _trees(node: Node, _: int) -> int:
     return int(node.tables[2][1::2].sum())
 
 
+def _hamming(node: Node, _: int) -> int:
+    """One comparison a bit, then a word of each pattern of the class with the most."""
+    threshold, index, _words, first = node.tables
+    bits = index.size // (first.size - 1) or threshold.size
+    return bits + int(np.diff(first.astype(np.int64)).max()) * -(-bits // 32)
+
+
 _STEPS: dict[str, Callable[[Node, int], int]] = {
     "boxes": _boxes,
+    "hamming": _hamming,
     "trees": _trees,
     "affine": lambda node, _: node.tables[0].size,
     "tables": lambda node, length: int(node.tables[2][0]) * length,

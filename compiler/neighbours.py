@@ -146,7 +146,19 @@ def _around_exceeds(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
     yield from _replaced(base, tap, np.array(values, program.taps[tap].dtype)[:, None])
 
 
-_AROUND = {"trees": _around_trees, "boxes": _around_boxes, "exceeds": _around_exceeds}
+def _around_hamming(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
+    tap = node.inputs[0]
+    dtype = program.taps[tap].dtype
+    values = {d: beside(node.tables[0][d], dtype) for d in _moved(program.taps[tap].length)}
+    yield from _varied(base, tap, values)
+
+
+_AROUND = {
+    "trees": _around_trees,
+    "boxes": _around_boxes,
+    "exceeds": _around_exceeds,
+    "hamming": _around_hamming,
+}
 
 
 def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:

@@ -22,6 +22,7 @@ REAL = "float64"
 TAP_BITS = {"int8": 7, "uint8": 8, "int16": 15, "float32": 0}
 MAX_LENGTH = 1 << 20
 MAX_WORKSPACE = 1 << 24
+MAX_PATTERN = 2048  # bits
 MAX_BITS = {"int32": 30, "int64": 62}
 NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(np.float32).max), REAL: np.inf}
 
@@ -285,6 +286,24 @@ def _concat(c: Context) -> Value:
     return Value("int32", length, max(c.x.bits, c.y.bits))
 
 
+def _hamming(c: Context) -> Value:
+    threshold, index, patterns, first = c.tables
+    c.require(c.is_int(c.x) or c.is_float(c.x), "needs a vector of numbers")
+    c.require(c.classes == first.size - 1, "`first` must have one entry a class, and one more")
+    c.require(first[0] == 0 and bool((np.diff(first.astype(np.int64)) >= 0).all()), "bad `first`")
+    c.require(threshold.size == c.x.length and _matches(c, threshold), "bad thresholds")
+    c.require(index.size % c.classes == 0, "`index` must be empty, or have as many a class")
+    c.require(not index.size or int(index.max()) < c.x.length, "an index is out of range")
+    bits = index.size // c.classes or c.x.length
+    c.require(bits <= MAX_PATTERN, f"a pattern of {bits} bits; {MAX_PATTERN} are possible")
+    words = -(-bits // 32)
+    c.require(patterns.dtype == np.uint32, "patterns must be uint32 words")
+    c.require(patterns.size == int(first[-1]) * words, "wrong number of words")
+    unused = patterns[words - 1 :: words] >> np.uint32((bits - 1) % 32) >> np.uint32(1)
+    c.require(not unused.any(), "bits behind a pattern must be zero")
+    return Value(REAL, 1) if c.x.dtype == REAL else Value("int32", 1, width(bits + 1))
+
+
 def _matches(c: Context, table: Array) -> bool:
     """Is the table int32 for an integer input, and of the input's own type for a float one?"""
     wanted = np.dtype("int32" if c.is_int(c.x) else c.x.dtype)
@@ -328,6 +347,7 @@ OPS: dict[str, Op] = {
     "distances": Op(22, _distances),
     "logsumexp": Op(23, _logsumexp),
     "concat": Op(24, _concat),
+    "hamming": Op(25, _hamming),
     "xexp": Op(0, _xexp),
     "scale": Op(0, _scale),
 }

@@ -138,9 +138,11 @@ def _compare(proof: Proof, program: Program, others: dict[str, Any], rows: Rows,
 
 
 def _widest(program: Program) -> int:
-    """Elements a row of the largest intermediate result: every bound of a box, in ONNX."""
+    """Elements a row of the largest intermediate result: in ONNX every bound of a box, and the
+    distance to every pattern."""
     boxes = [node.tables[0].size for node in program.nodes if node.op == "boxes"]
-    return max([1, *boxes, *(tap.length for tap in program.taps)])
+    patterns = [int(node.tables[3][-1]) for node in program.nodes if node.op == "hamming"]
+    return max([1, *boxes, *patterns, *(tap.length for tap in program.taps)])
 
 
 def _compare_block(

@@ -21,6 +21,7 @@ from edgemon.compiler import ops as op_types
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Node, Program
 from edgemon.compiler.ops import NO_BOX, REAL
+from edgemon.compiler.patterns import unpacked
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 Array = npt.NDArray[Any]
@@ -308,6 +309,24 @@ def concat(_: Node, x: Array, y: Array) -> Array:
     return np.concatenate([_wide(x), _wide(y)], axis=1)
 
 
+def hamming(node: Node, x: Array, y: Array) -> Array:
+    threshold, index, patterns, first = node.tables
+    classes = first.size - 1
+    chosen = index.reshape(classes, -1) if index.size else None
+    length = x.shape[1] if chosen is None else chosen.shape[1]
+    known = unpacked(patterns, length)
+    result = np.full((len(x), 1), length + 1, REAL if x.dtype == REAL else np.int32)
+    bits = x > threshold
+    for c in range(classes):
+        rows = np.flatnonzero(y[:, 0] == c)
+        own = known[int(first[c]) : int(first[c + 1])].astype(F32)  # exact: whole and small
+        if len(rows) and len(own):
+            b = (bits[rows] if chosen is None else bits[rows][:, chosen[c]]).astype(F32)
+            apart = b @ (1 - 2 * own).T + own.sum(axis=1)
+            result[rows, 0] = apart.min(axis=1)
+    return result
+
+
 def _squared_distances(x: Array, centres: Array) -> Array:
     """(rows, centres)."""
 
@@ -356,4 +375,5 @@ OPS: dict[str, Callable[..., Array]] = {
     "distances": distances,
     "logsumexp": logsumexp,
     "concat": concat,
+    "hamming": hamming,
 }

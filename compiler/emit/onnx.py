@@ -25,6 +25,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Monitor, Node, Program
 from edgemon.compiler.ops import NO_BOX
+from edgemon.compiler.patterns import unpacked
 from edgemon.compiler.reference import (
     EXP_COEFFICIENTS,
     EXP_LIMIT,
@@ -479,6 +480,25 @@ def _concat(e: _Emitter, _: Node, x: str, y: str) -> str:
     return e.op("Concat", x, y, axis=1)
 
 
+def _hamming(e: _Emitter, node: Node, x: str, y: str) -> str:
+    threshold, index, patterns, first = node.tables
+    classes = first.size - 1
+    length = index.size // classes or threshold.size
+    bits = e.cast(e.op("Greater", x, e.constant(threshold[None])), F32)
+    if index.size:
+        own = e.op("Gather", e.constant(index.reshape(classes, -1).astype(np.int64)), y, axis=0)
+        bits = e.op("GatherElements", bits, e.shaped(own, 0, length), axis=1)
+    # One more pattern, which no class owns, keeps the product from being empty.
+    known = np.vstack([unpacked(patterns, length), np.zeros((1, length), bool)])
+    owner = np.append(np.repeat(np.arange(classes), np.diff(first.astype(np.int64))), -1)
+    signs = e.cast(e.constant(1 - 2 * known.T.astype(np.int8)), F32)
+    ones = e.constant(known.sum(axis=1).astype(F32)[None])
+    apart = e.op("Add", e.op("MatMul", bits, signs), ones)  # exact: whole numbers, and small
+    mine = e.op("Equal", y, e.constant(owner.astype(np.int32)[None]))
+    nearest = e.op("Where", mine, apart, e.constant(F32(length + 1)))
+    return e.cast(e.reduce("ReduceMin", nearest, 1), np.int32)
+
+
 OPS: dict[str, Callable[..., str]] = {
     "argmax": _argmax,
     "max": _max,
@@ -504,4 +524,5 @@ OPS: dict[str, Callable[..., str]] = {
     "distances": _distances,
     "logsumexp": _logsumexp,
     "concat": _concat,
+    "hamming": _hamming,
 }

@@ -326,6 +326,19 @@ class _Quantiser:
             return Represented(self.out.node("concat", x.id, y.id), x.scale, x.zero_point)
         return self._floats("concat", node)
 
+    def _hamming(self, node: Node) -> Represented:
+        x, y = self._in(node), self._in(node, 1)
+        threshold, *patterns = node.tables
+        if self.out.value(x.id).dtype == "int64":
+            x = Represented(self._float(x))
+        if self._is_float(x):
+            table: Array = _each(threshold, f32_at_most, np.float32)
+        else:
+            info = np.iinfo(np.int32)
+            codes = _each(threshold, lambda v: code_at_most(v, x), np.int64)
+            table = np.clip(codes, info.min, info.max).astype(np.int32)
+        return Represented(self.out.node("hamming", x.id, y.id, tables=[table, *patterns]))
+
     # Helpers.
 
     def _in(self, node: Node, index: int = 0) -> Represented:

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.patterns import packed
 
 CLASSES, WIDTH, ROWS = 7, 19, 200
 DTYPES = ("int8", "uint8", "int16", "float32")
@@ -120,6 +121,15 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     likely = b.node("max", mixture)
     both = b.node("concat", few, far)
     joined = b.node("max", both)
+    middle_of = np.median(real[1], axis=0)
+    bits = real[1] > middle_of
+    every = [bits[classes == c][: 3 * (c != 2)] for c in range(CLASSES)]  # class 2 has none
+    nearest = b.node("hamming", b.tap("features"), predicted, tables=patterns(middle_of, every))
+    chosen = np.stack([rng.permutation(WIDTH)[:5] for _ in range(CLASSES)])
+    few_bits = [bits[classes == c][:2, chosen[c]] for c in range(CLASSES)]
+    some = b.node(
+        "hamming", b.tap("features"), predicted, tables=patterns(middle_of, few_bits, chosen)
+    )
     codes = b.node("concat", b.tap("features"), few)  # integers stay integers
     whole = b.node("trees", codes, tables=forest(real[1][:, [*range(WIDTH), 3, 0, 7, 7]], rng, 5))
     return b.program(
@@ -137,8 +147,19 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("kernels", likely, -4.0, -20.0),
             Monitor("joined", joined, 90.0, 40.0),
             Monitor("whole", whole, 200, -200),
+            Monitor("nearest", nearest, 7, 6),
+            Monitor("some", some, 2, 0),
         ],
     )
+
+
+def patterns(threshold: Any, own: list[Any], index: Any = ()) -> list[Any]:
+    """Tables of ``hamming`` from bits (patterns, length) of each class."""
+    first = np.cumsum([0, *map(len, own)])
+    return [
+        threshold, np.array(index, np.uint32).ravel(), packed(np.concatenate(own)),
+        first.astype(np.uint32),
+    ]  # fmt: skip
 
 
 def squares(x: Any, centres: Any) -> Any:

@@ -50,6 +50,10 @@ EM_INTERNAL em_status em_check_drift(const em_reader *r);
 EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em_facts x,
                                      em_facts *result);
 
+/* The tables of hamming, section 7.9. Completes the bits of *result. In em_open_dense.c. */
+EM_INTERNAL em_status em_check_hamming(const em_reader *r, const em_node *node, em_facts x,
+                                       uint32_t classes, em_facts *result);
+
 /* ---- small proofs ---- */
 
 /* The smallest w with n <= 2^w. */
@@ -79,6 +83,15 @@ EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
         finite &= em_is_finite(bits[i]);
     }
     return finite;
+}
+
+/* Do the classes share out `count` things, class c having first[c] .. first[c + 1] - 1? */
+EM_INLINE int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t count) {
+    int rising = first[0] == 0 && first[classes] == count;
+    for (uint32_t c = 0; c < classes; c++) {
+        rising &= first[c] <= first[c + 1];
+    }
+    return rising;
 }
 
 EM_INLINE int em_has_type(const em_table *t, uint32_t dtype, uint64_t count) {

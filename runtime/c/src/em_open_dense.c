@@ -1,5 +1,5 @@
 /*
- * Validation of the tables of the newer ops: sections 7 (15 to 17, 22, 23) and 7.6 to 7.8 of
+ * Validation of the tables of the newer ops: sections 7 (15 to 17, 22, 23) and 7.6 to 7.9 of
  * FORMAT.md.
  */
 #include "em_open.h"
@@ -18,6 +18,14 @@ static int all_positive(const em_f32 *v, uint32_t n) {
         positive &= v[i] > 0.0f && v[i] <= FLT_MAX;
     }
     return positive;
+}
+
+static int all_below(const em_u32 *index, uint32_t count, uint32_t n) {
+    int below = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        below &= index[i] < n;
+    }
+    return below;
 }
 
 /* A table of one u32 that divides the length of x. Returns it, or 0. */
@@ -45,12 +53,8 @@ static em_status check_gather(const em_reader *r, const em_node *node, em_facts 
         return EM_E_TABLE;
     }
     const em_u32 *index = (const em_u32 *)em_data_of(&r->m, node, 0);
-    int inside = 1;
-    for (uint32_t i = 0; i < t->count; i++) {
-        inside &= index[i] < x.length;
-    }
     result->length = t->count;
-    return inside ? EM_OK : EM_E_VALUE;
+    return all_below(index, t->count, x.length) ? EM_OK : EM_E_VALUE;
 }
 
 static em_status check_reduce(const em_reader *r, const em_node *node, em_facts x,
@@ -138,6 +142,39 @@ static em_status check_distances(const em_reader *r, const em_node *node, em_fac
     result->length = t->count / x.length;
     const em_u32 *centres = (const em_u32 *)em_data_of(&r->m, node, 0);
     return em_all_finite(centres, t->count) ? EM_OK : EM_E_VALUE;
+}
+
+/* K3: nothing behind the last bit of any pattern */
+static int clean_padding(const em_u32 *patterns, uint32_t count, uint32_t words, uint32_t bits) {
+    const uint32_t unused = bits % 32 ? ~UINT32_C(0) << (bits % 32) : 0;
+    uint32_t found = 0;
+    for (uint32_t i = words - 1; i < count; i += words) {
+        found |= patterns[i] & unused;
+    }
+    return found == 0;
+}
+
+EM_INTERNAL em_status em_check_hamming(const em_reader *r, const em_node *node, em_facts x,
+                                       uint32_t classes, em_facts *result) {
+    const em_table *t = em_table_at(&r->m, node->first_table);
+    const uint32_t dtype = x.dtype == EM_F32 ? EM_F32 : EM_I32;
+    const uint32_t bits = t[1].count > 0 ? t[1].count / classes : x.length;
+    const uint32_t words = (bits + 31) / 32;
+    if (!em_has_type(&t[0], dtype, x.length) || t[1].dtype != EM_U32 || t[1].count % classes != 0 ||
+        bits > EM_PATTERN_BITS || t[2].dtype != EM_U32 || t[2].count % words != 0 ||
+        !em_has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
+        return EM_E_TABLE;
+    }
+    const em_u32 *threshold = (const em_u32 *)em_data_of(&r->m, node, 0);
+    const em_u32 *index = (const em_u32 *)em_data_of(&r->m, node, 1);
+    const em_u32 *patterns = (const em_u32 *)em_data_of(&r->m, node, 2);
+    const em_u32 *first = (const em_u32 *)em_data_of(&r->m, node, 3);
+    result->bits = em_width(bits + 1);
+    const int valid = (dtype == EM_I32 || em_all_finite(threshold, x.length)) &&
+                      all_below(index, t[1].count, x.length) &&
+                      clean_padding(patterns, t[2].count, words, bits) &&
+                      em_shared_out(first, classes, t[2].count / words);
+    return valid ? EM_OK : EM_E_VALUE; /* K1 to K4 */
 }
 
 EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em_facts x,

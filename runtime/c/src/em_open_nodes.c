@@ -40,6 +40,7 @@ static const struct {
     [EM_OP_GATHER] = {1, 1},    [EM_OP_REDUCE] = {1, 1},    [EM_OP_AFFINE] = {1, 2},
     [EM_OP_SELECT] = {2, 0},    [EM_OP_TABLES] = {1, 4},    [EM_OP_KERNELS] = {1, 4},
     [EM_OP_DISTANCES] = {1, 1}, [EM_OP_LOGSUMEXP] = {1, 1}, [EM_OP_CONCAT] = {2, 0},
+    [EM_OP_HAMMING] = {2, 4},
 };
 
 /* The number of classes that a class node chooses from; 0 for every other value. */
@@ -109,15 +110,6 @@ static em_status check_weights(em_facts x, const void *weight) {
     return weight_bits + x.bits + 1 <= 30 ? EM_OK : EM_E_BITS;
 }
 
-/* B4 */
-static em_status check_classes(const em_u32 *first, uint32_t classes, uint32_t boxes) {
-    int rising = first[0] == 0 && first[classes] == boxes;
-    for (uint32_t c = 0; c < classes; c++) {
-        rising &= first[c] <= first[c + 1];
-    }
-    return rising ? EM_OK : EM_E_BOX;
-}
-
 static em_status check_boxes(const em_reader *r, const em_node *node, em_facts x) {
     const uint32_t classes = classes_of(&r->m, node->y);
     const em_table *t = em_table_at(&r->m, node->first_table);
@@ -133,8 +125,8 @@ static em_status check_boxes(const em_reader *r, const em_node *node, em_facts x
         status = check_weights(x, em_data_of(&r->m, node, 2));
     }
     if (status == EM_OK) {
-        status = check_classes((const em_u32 *)em_data_of(&r->m, node, 3), classes,
-                               t[0].count / x.length);
+        const em_u32 *first = (const em_u32 *)em_data_of(&r->m, node, 3);
+        status = em_shared_out(first, classes, t[0].count / x.length) ? EM_OK : EM_E_BOX; /* B4 */
     }
     return status;
 }
@@ -262,6 +254,10 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         fits = (f32 || (is_int(x.dtype) && x.dtype != EM_I32)) && classes_of(&r->m, node->y) > 0;
         *result = (em_facts){f32 ? EM_F32 : EM_I32, 1, 30};
         break;
+    case EM_OP_HAMMING:
+        fits = (f32 || is_int(x.dtype)) && classes_of(&r->m, node->y) > 0;
+        *result = (em_facts){EM_I32, 1, 0};
+        break;
     case EM_OP_TREES:
         fits = f32 || is_int(x.dtype);
         *result = (em_facts){EM_I32, 1, 0};
@@ -317,6 +313,8 @@ static em_status check_op_tables(const em_reader *r, const em_node *node, em_fac
         return check_boxes(r, node, x);
     case EM_OP_TREES:
         return check_trees(r, node, x, result);
+    case EM_OP_HAMMING:
+        return em_check_hamming(r, node, x, classes_of(&r->m, node->y), result);
     case EM_OP_EXCEEDS:
     case EM_OP_GATHER:
     case EM_OP_REDUCE:

@@ -432,6 +432,9 @@ EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value 
     case EM_OP_CONCAT:
         run_concat(x, y, out);
         break;
+    case EM_OP_HAMMING:
+        em_run_hamming(m, node, x, y, (em_i32 *)out);
+        break;
     case EM_OP_AFFINE:
     case EM_OP_TABLES:
     case EM_OP_KERNELS:

@@ -12,4 +12,7 @@ EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value 
 /* The same for the ops of em_ops_dense.c. */
 EM_INTERNAL void em_run_dense(const em_monitor *m, const em_node *node, em_value x, void *out);
 
+EM_INTERNAL void em_run_hamming(const em_monitor *m, const em_node *node, em_value x, em_value y,
+                                em_i32 *out);
+
 #endif /* EM_OPS_H */

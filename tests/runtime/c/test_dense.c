@@ -1,4 +1,4 @@
-/* The ops 15 to 24: by hand on good tables, and one bad file a rule. */
+/* The ops 15 to 25: by hand on good tables, and one bad file a rule. */
 #include "builder.h"
 #include "check.h"
 
@@ -19,7 +19,10 @@ enum {
     N_KERNELS,
     N_LOGSUMEXP,
     N_DISTANCES,
-    N_EXCEEDS_F32
+    N_EXCEEDS_F32,
+    N_HAMMING,
+    N_HAMMING_F32,
+    N_HAMMING_NONE
 };
 enum {
     T_INDEX,
@@ -40,7 +43,13 @@ enum {
     T_LOG_WEIGHT,
     T_GROUPS,
     T_CENTRES_F32,
-    T_THRESHOLD_F32
+    T_THRESHOLD_F32,
+    T_BITS, /* of hamming: threshold, index, patterns, first */
+    T_BITS_INDEX,
+    T_PATTERNS,
+    T_FIRST,
+    T_BITS_F32,
+    T_BITS_INDEX_F32
 };
 
 #define VALUE(node) (2u + (uint32_t)(node))
@@ -101,13 +110,32 @@ static void add_float_nodes(void) {
     add_node(&b, 15, EM_I32, 1, VALUE(N_DISTANCES), NONE, 0);
 }
 
-/* The last node wants one number and gets two: set it right here, or leave it as a bad file. */
+/* Class 0 has no pattern; then two bits a class, of elements of its own. */
+static void add_hamming_nodes(void) {
+    const int32_t threshold[] = {0, 0, 0, 0};
+    const uint32_t patterns[] = {0xF, 0x7}, first[] = {0, 0, 2};
+    const float threshold_f32[] = {0, 0, 0, 5};
+    const uint32_t index[] = {0, 1, 1, 2}, patterns_f32[] = {0, 1}, first_f32[] = {0, 1, 2};
+    for (uint32_t i = 0; i < 3; i++) {
+        const int with_index = i == 1;
+        add_table(&b, with_index ? EM_F32 : EM_I32, 4,
+                  with_index ? (const void *)threshold_f32 : threshold);
+        add_table(&b, EM_U32, with_index ? 4 : 0, index);
+        add_table(&b, EM_U32, 2, with_index ? patterns_f32 : patterns);
+        add_table(&b, EM_U32, 3, with_index ? first_f32 : first);
+        add_node(&b, 25, EM_I32, 1, with_index ? REALS : CODES,
+                 VALUE(i == 2 ? N_EXCEEDS_F32 : N_EXCEEDS), with_index ? 2 : 3);
+    }
+}
+
+/* One node wants one number and gets two: set it right here, or leave it as a bad file. */
 static void make(artifact *a) {
     start(&b);
     add_tap(&b, EM_I8, 4);
     add_tap(&b, EM_F32, 4);
     add_integer_nodes();
     add_float_nodes();
+    add_hamming_nodes();
     add_monitor(&b, VALUE(N_SELECT), (em_number){.i = 100}, (em_number){.i = 100});
     finish(&b, VALUE(N_EXCEEDS), a);
     set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_MAX));
@@ -167,8 +195,53 @@ static void results_by_hand(void) {
     EXPECT((int)(f32(N_LOGSUMEXP, 1) * 10000), 20297); /* 2 + ln(1 + e^-3.5) */
     EXPECT_F32(f32(N_DISTANCES, 0), 21.25f);
     EXPECT_F32(f32(N_DISTANCES, 1), 14.25f);
+    EXPECT(i32(N_EXCEEDS_F32, 0), 0);
+    EXPECT(i32(N_HAMMING, 0), 1);
+    EXPECT(i32(N_HAMMING_F32, 0), 2);
+    EXPECT(i32(N_HAMMING_NONE, 0), 5);
     EXPECT(result.predicted_class, 1);
     EXPECT(result.verdict, EM_ALARM);
+}
+
+/* Patterns of several words, up to the longest and one bit beyond it. */
+static em_status run_long_pattern(uint32_t bits) {
+    static const int32_t threshold[2049];
+    static uint32_t patterns[2 * 65];
+    static int8_t x[2049];
+    static artifact a;
+    const uint32_t first[] = {0, 0, 2}, words = (bits + 31) / 32;
+    const int32_t never[] = {-1};
+    for (uint32_t i = 0; i < bits; i++) {
+        x[i] = 1;
+    }
+    memset(patterns, 0, sizeof patterns);
+    patterns[words - 2] = 0xFFFFFFFF;
+    patterns[words - 1] = 1;
+    start(&b);
+    add_tap(&b, EM_I8, bits);
+    add_node(&b, MAX, EM_I32, 1, 0, NONE, 7);
+    add_table(&b, EM_I32, 1, never);
+    add_node(&b, 15, EM_I32, 1, 1, NONE, 0);
+    add_table(&b, EM_I32, bits, threshold);
+    add_table(&b, EM_U32, 0, threshold);
+    add_table(&b, EM_U32, 2 * words, patterns);
+    add_table(&b, EM_U32, 3, first);
+    add_node(&b, 25, EM_I32, 1, 0, 2, bits < 2048 ? 11 : 12);
+    add_monitor(&b, 3, (em_number){.i = 9}, (em_number){.i = 9});
+    finish(&b, 2, &a);
+    em_monitor m;
+    const em_tap tap = {x, EM_I8, bits};
+    const em_status status = em_open(&m, a.file, a.size);
+    return status == EM_OK ? em_evaluate(&m, &tap, 1, workspace, sizeof workspace, &result)
+                           : status;
+}
+
+static void long_patterns(void) {
+    EXPECT(run_long_pattern(2047), EM_OK);
+    EXPECT(result.scores[0].i, 2047 - 33);
+    EXPECT(run_long_pattern(2048), EM_OK);
+    EXPECT(result.scores[0].i, 2048 - 33);
+    EXPECT(run_long_pattern(2049), EM_E_TABLE);
 }
 
 /* A finite input whose weighted sum is infinite: a fault of every monitor, not a NaN somewhere. */
@@ -250,6 +323,24 @@ static void unaligned_tap_is_a_fault(void) {
       set32(FIELD(TABLES, T_CENTRES_F32, 8), 6))                                                   \
     X(DISTANCES_NAN, EM_E_VALUE, set32(CONTENT(T_CENTRES_F32, 8), F32_NAN))                        \
     X(DISTANCES_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_DISTANCES, 4), 1))                         \
+    X(HAMMING_BY_NO_CLASS, EM_E_NODE, set32(FIELD(NODES, N_HAMMING, 12), VALUE(N_MAX)))            \
+    X(HAMMING_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_HAMMING, 4), 2))                             \
+    X(HAMMING_BITS, EM_E_BITS, set16(FIELD(NODES, N_HAMMING, 22), 2))                              \
+    X(HAMMING_THRESHOLD_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_BITS, 0), EM_F32))                \
+    X(HAMMING_THRESHOLD_NAN, EM_E_VALUE, set32(CONTENT(T_BITS_F32, 12), F32_NAN))                  \
+    X(HAMMING_INDEX_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_BITS_INDEX, 0), EM_I32))              \
+    X(HAMMING_INDEX_BEYOND, EM_E_VALUE, set32(CONTENT(T_BITS_INDEX_F32, 12), 4))                   \
+    X(HAMMING_INDEX_UNSHARED, EM_E_TABLE, set32(CONTENT(T_BITS_INDEX_F32, 12), 0),                 \
+      set32(FIELD(TABLES, T_BITS_INDEX_F32, 8), 3))                                                \
+    X(HAMMING_INDEX_FOR_ONE, EM_E_TABLE, memset(CONTENT(T_BITS_INDEX_F32, 0), 0, 16),              \
+      set32(FIELD(TABLES, T_BITS_INDEX_F32, 8), 1))                                                \
+    X(HAMMING_PATTERN_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_PATTERNS, 0), EM_I32))              \
+    X(HAMMING_PADDING, EM_E_VALUE, set32(CONTENT(T_PATTERNS, 4), 0x17))                            \
+    X(HAMMING_FIRST_STARTS_AT_1, EM_E_VALUE, set32(CONTENT(T_FIRST, 0), 1))                        \
+    X(HAMMING_FIRST_FALLS, EM_E_VALUE, set32(CONTENT(T_FIRST, 4), 3))                              \
+    X(HAMMING_FIRST_ENDS_EARLY, EM_E_VALUE, set32(CONTENT(T_FIRST, 8), 1))                         \
+    X(HAMMING_FIRST_COUNT, EM_E_TABLE, set32(CONTENT(T_FIRST, 8), 0),                              \
+      set32(FIELD(TABLES, T_FIRST, 8), 2))                                                         \
     X(PREDICTED_IS_NO_CLASS, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), VALUE(N_MAX)))
 
 #define BREAK(name, status, ...)                                                                   \
@@ -267,6 +358,7 @@ void test_dense(void) {
     results_by_hand();
     overflow_is_a_fault();
     unaligned_tap_is_a_fault();
+    long_patterns();
     for (uint32_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         static artifact a;
         em_monitor m;
