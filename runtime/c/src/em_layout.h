@@ -78,11 +78,9 @@ typedef enum em_op {
     EM_OP_KERNELS = 21,
     EM_OP_DISTANCES = 22,
     EM_OP_LOGSUMEXP = 23,
-    EM_OP_CONCAT = 24,
-    EM_OP_HAMMING = 25
+    EM_OP_CONCAT = 24
 } em_op;
-#define EM_OP_COUNT 26
-#define EM_PATTERN_BITS 2048u /* at most, section 7.9 */
+#define EM_OP_COUNT 25
 
 /* Section 2 */
 typedef struct EM_ALIAS em_header {
@@ -170,8 +168,6 @@ typedef struct EM_ALIAS em_expected {
     uint32_t reserved;
 } em_expected;
 
-/* Section 7.5 */
-typedef struct EM_ALIAS em_tree_node {
 /* Section 13; then the edges and the increments */
 typedef struct EM_ALIAS em_drift_record {
     uint32_t monitor, bins, alternatives;
@@ -180,6 +176,8 @@ typedef struct EM_ALIAS em_drift_record {
     uint32_t reserved[3];
 } em_drift_record;
 
+/* Section 7.5 */
+typedef struct EM_ALIAS em_tree_node {
     uint32_t threshold; /* an i32, or the bits of an f32 */
     uint32_t child;     /* feature + 65536 * left */
 } em_tree_node;
@@ -196,9 +194,9 @@ _Static_assert(sizeof(em_node) == 32, "section 6");
 _Static_assert(sizeof(em_table) == 16, "section 8");
 _Static_assert(sizeof(em_monitor_record) == 48, "section 10");
 _Static_assert(sizeof(em_expected) == 16, "section 11");
+_Static_assert(sizeof(em_drift_record) == 32, "section 13");
 
 /* A vector that the program reads: a tap or the result of a node. */
-_Static_assert(sizeof(em_drift_record) == 32, "section 13");
 typedef struct em_value {
     const void *data;
     uint32_t dtype;
