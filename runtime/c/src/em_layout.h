@@ -78,9 +78,11 @@ typedef enum em_op {
     EM_OP_KERNELS = 21,
     EM_OP_DISTANCES = 22,
     EM_OP_LOGSUMEXP = 23,
-    EM_OP_CONCAT = 24
+    EM_OP_CONCAT = 24,
+    EM_OP_HAMMING = 25
 } em_op;
-#define EM_OP_COUNT 25
+#define EM_OP_COUNT 26
+#define EM_PATTERN_BITS 2048u /* at most, section 7.9 */
 
 /* Section 2 */
 typedef struct EM_ALIAS em_header {
