@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def compare(
 
 
 def _group(name: str, cases: list[Document], seed: int) -> Document:
-    """Means over the cases of the means over resplits (of the fixed split if there are none)."""
+    """Means over the cases: of their means over resplits, and of their fixed splits."""
     monitors = dict.fromkeys(m["monitor"] for c in cases for m in c["monitors"])
     return {
         "name": name,
@@ -68,19 +68,26 @@ def _group(name: str, cases: list[Document], seed: int) -> Document:
         "monitors": [
             {
                 "monitor": monitor,
-                "means": average([n for c in cases if (n := _numbers(c, monitor))], seed),
+                "means": average(_all_numbers(cases, monitor, _means_of), seed),
+                "fixed": average(_all_numbers(cases, monitor, _fixed_of), seed),
             }
             for monitor in monitors
         ],
     }
 
 
-def _numbers(case: Document, monitor: str) -> Numbers:
-    """What counts of one case; empty if the monitor is left out of it."""
-    found: Document = next((m for m in case["monitors"] if m["monitor"] == monitor), {})
-    if "resplits" not in found:
-        return {}
+def _all_numbers(
+    cases: list[Document], monitor: str, numbers_of: Callable[[Document], Numbers]
+) -> list[Numbers]:
+    """Of the cases in which the monitor is not left out."""
+    every = [m for c in cases for m in c["monitors"] if m["monitor"] == monitor]
+    return [numbers_of(m) for m in every if "left_out" not in m]
+
+
+def _means_of(found: Document) -> Numbers:
     costs = {key: found[key] for key in ("bytes", "nanoseconds", "share_of_model")}
-    if found["resplits"]:
-        return {**costs, **{key: v["mean"] for key, v in found["resplits"].items()}}
-    return {**costs, **{k: v for k, v in found["fixed"].items() if not k.endswith("interval")}}
+    return {**costs, **{key: v["mean"] for key, v in found["resplits"].items()}}
+
+
+def _fixed_of(found: Document) -> Numbers:
+    return {k: v for k, v in (found["fixed"] or {}).items() if not k.endswith("interval")}

@@ -73,26 +73,31 @@ def _case(terminal: Terminal, case: Document) -> None:
 
 def _group(terminal: Terminal, group: Document) -> None:
     n = len(group["cases"])
-    _quality(
-        terminal, {m["monitor"]: m["means"] for m in group["monitors"]},
-        f"\n{group['name']}: mean of {n} cases; the interval draws cases",
-        every=n,
-    )  # fmt: skip
-    for key, what in ((OWN, "own"), (TUNED, "tuned")):
+    for key, what in (("means", "of resplits"), ("fixed", "of the fixed splits")):
+        means = {m["monitor"]: m[key] for m in group["monitors"] if m[key]}
+        if not means:
+            continue
+        title = f"\n{group['name']}: mean {what} of {n} cases; the interval draws cases"
+        _quality(terminal, means, title, every=n)
         terminal.table(
-            ("monitor", f"{what} MCC", "95 %", "false alarms", "caught", "cases"),
+            (
+                "monitor", *(c for kind in (OWN, TUNED) for c in
+                             (f"{kind} MCC", "95 %", "false alarms", "caught")), "cases",
+            ),
             [
                 (
-                    m["monitor"], _value(m["means"], f"{key}.mcc"),
-                    _interval(m["means"], f"{key}.mcc"),
-                    _value(m["means"], f"{key}.false_alarms"), _value(m["means"], f"{key}.caught"),
-                    m["means"].get(f"{key}.mcc", {}).get("of", 0),
+                    name, *_at_threshold(found, OWN), *_at_threshold(found, TUNED),
+                    found["auroc"]["of"],
                 )
-                for m in group["monitors"]
-                if _value(m["means"], f"{key}.mcc") is not None
+                for name, found in means.items()
             ],
-            title=f"{what} thresholds",
         )  # fmt: skip
+
+
+def _at_threshold(found: Document, kind: str) -> tuple[Any, ...]:
+    keys = (f"{kind}.{key}" for key in ("false_alarms", "caught"))
+    mcc = f"{kind}.mcc"
+    return (_value(found, mcc), _interval(found, mcc), *(_value(found, key) for key in keys))
 
 
 def _quality(

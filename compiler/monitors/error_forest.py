@@ -37,10 +37,8 @@ class WholeNetworkMonitor(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        entry = model.graph.tensors[model.graph.inputs[0]]
-        narrow = entry.length <= WIDEST_INPUT
-        if narrow and tap_rules.obstacle(model.graph, entry) is None:
-            return (entry.name, *self.default_taps)
+        if reads_input(model):
+            return (model.graph.tensors[model.graph.inputs[0]].name, *self.default_taps)
         return self.default_taps
 
 
@@ -109,7 +107,8 @@ class ForestMonitor(WholeNetworkMonitor):
 
 
 class BoostedOpinionMonitor(WholeNetworkMonitor):
-    """Log-odds against the predicted class, of trees that learn from the labels alone."""
+    """Log-odds against the predicted class, of trees that learn from the labels alone. What the
+    network makes of a narrow input would only tell them its opinion once more."""
 
     kind: ClassVar[str] = "boosted_opinion"
     limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "max_depth": (1, 8)}
@@ -120,12 +119,15 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
     )
 
     def __init__(
-        self, taps: tuple[str, ...] = (), trees: int = 40, max_depth: int = 3, seed: int = 0
+        self, taps: tuple[str, ...] = (), trees: int = 100, max_depth: int = 3, seed: int = 0
     ) -> None:
         self.taps = taps
         self.trees = trees
         self.max_depth = max_depth
         self.seed = seed
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        return super().analyse(model)[:1] if reads_input(model) else self.default_taps
 
     def fit(self, recording: Recording) -> Self:
         """Needs labels of at least two classes."""
@@ -160,7 +162,7 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
             weight[present] = np.eye(len(sums))
         bias[present] = 0.0
         scores = builder.node("affine", whole, tables=[weight.ravel(), bias])
-        return Score(log_odds_against(builder, scores, predicted))
+        return Score(log_odds_against(builder, scores, predicted), alarm_above=0.0)
 
     def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
         found = self.boosted_.predict(joined_values(recording, self.taps))
@@ -183,3 +185,9 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
             "trees": int(self.boosted_.estimators_.size),
             "accuracy_on_fit_rows": self.accuracy_,
         }
+
+
+def reads_input(model: Model) -> bool:
+    """Is the model's input narrow enough for trees, and readable?"""
+    entry = model.graph.tensors[model.graph.inputs[0]]
+    return entry.length <= WIDEST_INPUT and tap_rules.obstacle(model.graph, entry) is None

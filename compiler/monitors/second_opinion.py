@@ -73,7 +73,7 @@ class LinearOpinion(MonitorEstimator):
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)
         scores = builder.node("affine", x, tables=[self.weight_.ravel(), self.bias_])
-        return Score(log_odds_against(builder, scores, predicted))
+        return Score(log_odds_against(builder, scores, predicted), alarm_above=0.0)
 
     def reason(self) -> str:
         return f"{self.what}: log-odds against this class are {{score}}, above {{threshold}}"

@@ -33,7 +33,10 @@ TAPS = {
     "selfchecker": ("features", "logits"),
 }
 # These bring thresholds of their own; the others' are calibrated.
-OWN_RULE = {"box", "deepinfer", "forest", "prophecy", "selfchecker"}
+OWN_RULE = {
+    "boosted_opinion", "box", "deepinfer", "forest", "mahalanobis_gap", "prophecy",
+    "second_opinion", "selfchecker",
+}  # fmt: skip
 # deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
 WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes"}
 Splits = dict[str, Recording]
