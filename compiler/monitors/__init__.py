@@ -13,6 +13,7 @@ from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, Forest
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
+from edgemon.compiler.monitors.pattern import PatternMonitor
 from edgemon.compiler.monitors.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
@@ -38,6 +39,7 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
     ErrorsMonitor,
     ScodMonitor,
     BoxMonitor,
+    PatternMonitor,
     ProphecyMonitor,
     DeepInferMonitor,
     SelfCheckerMonitor,

@@ -29,12 +29,13 @@ TAPS = {
     "boosted_opinion": ("features", "logits"),
     "box": ("features",),
     "deepinfer": ("features",),
+    "pattern": ("features",),
     "prophecy": ("features", "logits", "output"),
     "selfchecker": ("features", "logits"),
 }
 # These bring thresholds of their own; the others' are calibrated.
 OWN_RULE = {
-    "boosted_opinion", "box", "deepinfer", "forest", "mahalanobis_gap", "prophecy",
+    "boosted_opinion", "box", "deepinfer", "forest", "mahalanobis_gap", "pattern", "prophecy",
     "second_opinion", "selfchecker",
 }  # fmt: skip
 # deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
