@@ -490,7 +490,8 @@ def _hamming(e: _Emitter, node: Node, x: str, y: str) -> str:
         bits = e.op("GatherElements", bits, e.shaped(own, 0, length), axis=1)
     # One more pattern, which no class owns, keeps the product from being empty.
     known = np.vstack([unpacked(patterns, length), np.zeros((1, length), bool)])
-    owner = np.append(np.repeat(np.arange(classes), np.diff(first.astype(np.int64))), -1)
+    place = np.arange(len(known) - 1)
+    owner = np.append(np.searchsorted(first[1:], place, side="right"), -1)
     signs = e.cast(e.constant(1 - 2 * known.T.astype(np.int8)), F32)
     ones = e.constant(known.sum(axis=1).astype(F32)[None])
     apart = e.op("Add", e.op("MatMul", bits, signs), ones)  # exact: whole numbers, and small

@@ -150,7 +150,7 @@ class PatternMonitor(MonitorEstimator):
     def lower(self, builder: Builder, predicted: int) -> Score:
         index = np.zeros(0) if self.index_ is None else self.index_.ravel()
         first = np.cumsum([0, *map(len, self.patterns_)])
-        tables = [
+        tables: list[npt.NDArray[Any]] = [
             self.threshold_,
             index.astype(np.uint32),
             packed(np.concatenate(self.patterns_)),

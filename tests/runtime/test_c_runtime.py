@@ -13,13 +13,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from edgemon.compiler.emit import flat
+from edgemon.compiler.ir import Builder, Monitor, Tap
+from edgemon.compiler.patterns import packed
 
 HERE = Path(__file__).resolve().parent / "c"
 RUNTIME = HERE.parents[2] / "runtime"
 C = RUNTIME / "c"
 SOURCES = sorted((C / "src").glob("*.c"))
-TESTS = [HERE / f"{name}.c" for name in ("test_edgemon", "test_ops", "test_dense", "test_drift", "test_rules")]
+TESTS = [
+    HERE / f"{name}.c"
+    for name in ("test_edgemon", "test_ops", "test_dense", "test_drift", "test_rules")
+]
 TESTS += [HERE / "builder.c", HERE / "sample.c"]
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
@@ -171,6 +179,19 @@ def test_source_format() -> None:
     run(tool, "--dry-run", "-Werror", style, *files)
 
 
+def patterns_artifact() -> bytes:
+    """An artifact with both forms of ``hamming``, which the sample lacks."""
+    b = Builder([Tap("codes", "int8", 40, 0.5, 3), Tap("reals", "float32", 5)])
+    y = b.node("exceeds", b.node("max", 0), tables=[np.array([9], np.int32)])
+    first = np.array([0, 1, 3], np.uint32)
+    own = [np.zeros(0, np.uint32), packed(np.eye(3, 40, dtype=bool)), first]
+    whole = b.node("hamming", 0, y, tables=[np.zeros(40, np.int32), *own])
+    chosen = [np.array([0, 2, 4, 1], np.uint32), packed(np.eye(3, 2, dtype=bool)), first]
+    part = b.node("hamming", 1, y, tables=[np.zeros(5, np.float32), *chosen])
+    monitors = [Monitor("whole", whole, 3, 2), Monitor("part", part, 1, 0)]
+    return flat.write(flat.Artifact(b.program(y, monitors), "00" * 32, {}))
+
+
 def test_fuzzer_finds_nothing(sample: Path, tmp_path: Path) -> None:
     clang = need("clang")
     program, corpus = tmp_path / "fuzz", tmp_path / "corpus"
@@ -184,5 +205,6 @@ def test_fuzzer_finds_nothing(sample: Path, tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     corpus.mkdir()
     shutil.copy(sample, corpus)
+    (corpus / "patterns.emon").write_bytes(patterns_artifact())
     limits = [f"-max_total_time={SECONDS}", "-max_len=4096", "-rss_limit_mb=2048", "-timeout=10"]
     run(program, *limits, "-print_final_stats=1", corpus, cwd=tmp_path)
