@@ -7,19 +7,40 @@
 
 /* ---- affine -------------------------------------------------------------------------------- */
 
-/* One row of weights; `dtype` is a constant at each call. */
-EM_INLINE int32_t dot_int(uint32_t dtype, const void *x, const em_i16 *weight, uint32_t n) {
-    int32_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += em_int_at(dtype, x, i) * weight[i];
+#define AFFINE_PART 64u
+
+/* Products of 16 bits side by side: some elements of x at a time, for every row of weights. */
+EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, const em_i32 *bias,
+                             uint32_t rows, em_i32 *out) {
+    memcpy(out, bias, (size_t)rows * sizeof *out);
+    for (uint32_t first = 0; first < x.length; first += AFFINE_PART) {
+        const uint32_t left = x.length - first;
+        const uint32_t n = left < AFFINE_PART ? left : AFFINE_PART;
+        int16_t part[AFFINE_PART];
+        for (uint32_t i = 0; i < n; i++) {
+            part[i] = (int16_t)em_int_at(dtype, x.data, first + i);
+        }
+        for (uint32_t k = 0; k < rows; k++) {
+            const em_i16 *w = weight + (size_t)k * x.length + first;
+            int32_t sum = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                sum += part[i] * w[i];
+            }
+            out[k] += sum;
+        }
     }
-    return sum;
 }
 
-EM_INLINE void affine_int(uint32_t dtype, em_value x, const em_i16 *weight, const em_i32 *bias,
-                          uint32_t rows, em_i32 *out) {
+static void affine_i32(em_value x, const em_i16 *weight, const em_i32 *bias, uint32_t rows,
+                       em_i32 *out) {
+    const em_i32 *v = (const em_i32 *)x.data;
     for (uint32_t k = 0; k < rows; k++) {
-        out[k] = bias[k] + dot_int(dtype, x.data, weight + (size_t)k * x.length, x.length);
+        const em_i16 *w = weight + (size_t)k * x.length;
+        int32_t sum = bias[k];
+        for (uint32_t i = 0; i < x.length; i++) {
+            sum += v[i] * w[i];
+        }
+        out[k] = sum;
     }
 }
 
@@ -38,16 +59,16 @@ static void run_affine(const em_monitor *m, const em_node *node, em_value x, voi
     const em_i32 *b = (const em_i32 *)bias;
     switch (x.dtype) {
     case EM_I8:
-        affine_int(EM_I8, x, w, b, node->length, (em_i32 *)out);
+        affine_narrow(EM_I8, x, w, b, node->length, (em_i32 *)out);
         break;
     case EM_U8:
-        affine_int(EM_U8, x, w, b, node->length, (em_i32 *)out);
+        affine_narrow(EM_U8, x, w, b, node->length, (em_i32 *)out);
         break;
     case EM_I16:
-        affine_int(EM_I16, x, w, b, node->length, (em_i32 *)out);
+        affine_narrow(EM_I16, x, w, b, node->length, (em_i32 *)out);
         break;
     case EM_I32:
-        affine_int(EM_I32, x, w, b, node->length, (em_i32 *)out);
+        affine_i32(x, w, b, node->length, (em_i32 *)out);
         break;
     default:
         affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
