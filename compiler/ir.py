@@ -23,7 +23,16 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ops import MAX_BITS, MAX_LENGTH, OPS, REAL, TAP_BITS, Context, Value
+from edgemon.compiler.ops import (
+    MAX_BITS,
+    MAX_LENGTH,
+    MAX_MONITORS,
+    OPS,
+    REAL,
+    TAP_BITS,
+    Context,
+    Value,
+)
 
 Array = npt.NDArray[Any]
 
@@ -181,6 +190,11 @@ class Builder:
         """The finished program; checks monitors and the predicted class."""
         if not self._classes_of((predicted,)):
             raise CompileError("the predicted class must come from an argmax or exceeds node")
+        if len(monitors) > MAX_MONITORS:
+            raise CompileError(
+                f"{len(monitors)} monitors, signals of fusions included, but an artifact holds "
+                f"{MAX_MONITORS}; choose fewer (--monitor)"
+            )
         for m in monitors:
             value = self.value(m.score)
             if m.score < len(self.taps) or value.length != 1:

@@ -22,6 +22,7 @@ REAL = "float64"
 TAP_BITS = {"int8": 7, "uint8": 8, "int16": 15, "float32": 0}
 MAX_LENGTH = 1 << 20
 MAX_WORKSPACE = 1 << 24
+MAX_MONITORS = 32
 MAX_PATTERN = 2048  # bits
 MAX_BITS = {"int32": 30, "int64": 62}
 NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(np.float32).max), REAL: np.inf}
@@ -304,6 +305,14 @@ def _hamming(c: Context) -> Value:
     return Value(REAL, 1) if c.x.dtype == REAL else Value("int32", 1, width(bits + 1))
 
 
+def _clip(c: Context) -> Value:
+    (upper,) = c.tables
+    c.require(upper.size == 1 and _matches(c, upper), "the bound must be of the input's kind")
+    if c.is_float(c.x):
+        return c.x
+    return Value("int32", c.x.length, max(c.x.bits, width(_largest(upper))))
+
+
 def _matches(c: Context, table: Array) -> bool:
     """Is the table int32 for an integer input, and of the input's own type for a float one?"""
     wanted = np.dtype("int32" if c.is_int(c.x) else c.x.dtype)
@@ -348,6 +357,7 @@ OPS: dict[str, Op] = {
     "logsumexp": Op(23, _logsumexp),
     "concat": Op(24, _concat),
     "hamming": Op(25, _hamming),
+    "clip": Op(26, _clip),
     "xexp": Op(0, _xexp),
     "scale": Op(0, _scale),
 }

@@ -98,3 +98,12 @@ def test_tap_names_are_unique() -> None:
 )
 def test_width(n: int, bits: int) -> None:
     assert width(n) == bits
+
+
+def test_more_monitors_than_an_artifact_holds_are_refused() -> None:
+    builder = Builder([Tap("t", "int8", 3)])
+    predicted = builder.node("argmax", 0)
+    many = [Monitor(str(i), builder.node("max", 0), 0, 0) for i in range(33)]
+    with pytest.raises(CompileError, match="33 monitors, signals of fusions included"):
+        builder.program(predicted, many)
+    assert len(builder.program(predicted, many[:32]).monitors) == 32

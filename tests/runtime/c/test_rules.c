@@ -102,7 +102,7 @@ static void shorten_drift(artifact *a) {
     X(P3_4097_TABLES, EM_E_COUNT, set32(FIELD(PROGRAM, 0, 8), 4097))                               \
     X(P3_TABLES_SIZE, EM_E_SECTION, set32(FIELD(PROGRAM, 0, 8), N_TABLES - 1))                     \
     X(P4_NO_MONITORS, EM_E_COUNT, set32(FIELD(PROGRAM, 0, 12), 0))                                 \
-    X(P4_17_MONITORS, EM_E_COUNT, set32(FIELD(PROGRAM, 0, 12), 17))                                \
+    X(P4_33_MONITORS, EM_E_COUNT, set32(FIELD(PROGRAM, 0, 12), 33))                                \
     X(P4_MONITORS_SIZE, EM_E_SECTION, set32(FIELD(PROGRAM, 0, 12), 4))                             \
     X(P5_PREDICTED_IS_TAP, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), LOGITS))                        \
     X(P5_PREDICTED_IS_MAX, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), VALUE(N_MAX)))                  \

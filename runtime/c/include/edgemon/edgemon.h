@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define EM_MAX_TAPS 32
-#define EM_MAX_MONITORS 16
+#define EM_MAX_MONITORS 32
 #define EM_MAX_ALTERNATIVES 16
 
 /* One list makes the enumeration and its sentences, so that they cannot drift apart. */
