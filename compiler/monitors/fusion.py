@@ -26,6 +26,7 @@ from edgemon.compiler.recording import Recording
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+NOVELTY_SHARE = 0.5  # of the budget, for novelty signals
 QUANTILE = 0.99  # of correct held-out rows; explanations compare with it
 
 
@@ -61,7 +62,7 @@ class FusionMonitor(MonitorEstimator):
         taps: tuple[str, ...] = (),
         signals: tuple[MonitorEstimator, ...] = (),
         novelty: tuple[MonitorEstimator, ...] = (),
-        novelty_weight: float = 0.28,
+        novelty_weight: float = 0.3,
         budget_kb: float = 32.0,
         seed: int = 0,
     ) -> None:
@@ -110,7 +111,7 @@ class FusionMonitor(MonitorEstimator):
         surprises = [Surprise.of(column[right]) for column in scores.T]
         seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
         own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
-        new = [i for i, m in enumerate(self.fitted_) if m not in self.signals]
+        new = self._novelty_that_fits(sizes)
         self.choices_: list[Choice] = choose(
             [self.fitted_[i].kind for i in own], seen[:, own], wrong, [sizes[i] for i in own],
             self.budget_kb * 1024 - sum(sizes[i] for i in new), self.seed,
@@ -127,6 +128,24 @@ class FusionMonitor(MonitorEstimator):
                     stack += _looked_up(self.terms_[-1].table, scores[:, i])
         self.stack_surprise_ = Surprise.of(stack[right])
         return self
+
+    def _novelty_that_fits(self, sizes: Sequence[int]) -> list[int]:
+        """Positions of the novelty signals, in their order, that fit in half of the budget; a
+        model with many classes leaves room for few."""
+        room = self.budget_kb * 1024 * NOVELTY_SHARE
+        found = []
+        for i, member in enumerate(self.fitted_):
+            if member in self.signals:
+                continue
+            if sizes[i] <= room:
+                found.append(i)
+                room -= sizes[i]
+            else:
+                self.left_out_[member.kind] = (
+                    f"its {sizes[i] / 1024:.1f} kB do not fit in what novelty signals may take; "
+                    "give more (budget_kb)"
+                )
+        return found
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         self.signal_scores_ = [t.member.lower(builder, predicted) for t in self.terms_]

@@ -10,7 +10,11 @@ from edgemon.compiler.monitors.base import MonitorEstimator
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.gaussian import WIDEST_INPUT, DensityMonitor
+from edgemon.compiler.monitors.gaussian import (
+    WIDEST_INPUT,
+    DensityMonitor,
+    RelativeMahalanobisMonitor,
+)
 from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
@@ -47,9 +51,8 @@ class ScodMonitor(FusionMonitor):
     def analyse(self, model: Model) -> tuple[str, ...]:
         self.signals = _error_signals(model, self.seed)
         penultimate = "penultimate" in tap_rules.suggest(model.graph)
-        features = (PrototypesMonitor(seed=self.seed), BoundaryMonitor()) if penultimate else ()
-        self.signals = tuple(s for s in self.signals if not isinstance(s, BoundaryMonitor))
-        self.novelty = (*features, DensityMonitor())
+        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
+        self.novelty = (DensityMonitor(), *(features if penultimate else ()))
         return ()
 
 

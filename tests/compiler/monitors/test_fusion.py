@@ -75,6 +75,17 @@ def test_selection_respects_the_bytes() -> None:
     assert not next(c for c in chosen if c.signal == "good").kept
 
 
+def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Splits) -> None:
+    found = fusion("scod", budget_kb=2.0).fit(splits["fit"])
+    kinds = [m.kind for m in found.fitted_]
+    rows = splits["threshold"]
+    scores = np.random.default_rng(0).normal(size=(len(rows), len(kinds)))
+    sizes = {"fdbd": 900, "density": 300}  # together more than one kB
+    found.combine(scores, ~rows.correct, [sizes.get(k, 10) for k in kinds])
+    assert [t.member.kind for t in found.terms_ if t.novelty] == ["fdbd"]
+    assert "budget_kb" in found.left_out_["density"]
+
+
 def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
     x, _ = evidence(np.random.default_rng(2))
     wrong = np.arange(len(x)) < FEWEST_ERRORS - 1
