@@ -424,7 +424,9 @@ def _affine(e: _Emitter, node: Node, x: str) -> str:
         summed = e.shaped(e.halving_sum(products, length, 2), 0, bias.size)
     else:
         summed = e.reduce("ReduceSum", products, 2, keep=False)
-    return e.op("Add", summed, e.constant(bias.reshape(1, -1)))
+    result = e.op("Add", summed, e.constant(bias.reshape(1, -1)))
+    # ONNX Runtime leaves out an addition of zeros, and a sum of -0 would stay one.
+    return e.plus_zero(result) if kind == F32 and not bias.all() else result
 
 
 def _select(e: _Emitter, node: Node, x: str, y: str) -> str:
@@ -500,6 +502,11 @@ def _hamming(e: _Emitter, node: Node, x: str, y: str) -> str:
     return e.cast(e.reduce("ReduceMin", nearest, 1), np.int32)
 
 
+def _clip(e: _Emitter, node: Node, x: str) -> str:
+    upper = e.constant(node.tables[0][0])
+    return e.op("Where", e.op("Greater", x, upper), upper, x)  # a NaN stays
+
+
 OPS: dict[str, Callable[..., str]] = {
     "argmax": _argmax,
     "max": _max,
@@ -526,4 +533,5 @@ OPS: dict[str, Callable[..., str]] = {
     "logsumexp": _logsumexp,
     "concat": _concat,
     "hamming": _hamming,
+    "clip": _clip,
 }

@@ -282,7 +282,8 @@ class _Quantiser:
             x = Represented(self._float(x))
         value = self.out.value(x.id)
         if self._is_float(x):
-            tables: list[Array] = [weight.astype(np.float32), bias.astype(np.float32)]
+            plus_zero = bias.astype(np.float32) + np.float32(0)  # no -0, which sums would keep
+            tables: list[Array] = [weight.astype(np.float32), plus_zero]
             return Represented(self.out.node("affine", x.id, tables=tables))
         # One scale for all results, as fine as 16-bit weights and 30-bit sums allow.
         room = 1 << (29 - value.bits - width(value.length))
@@ -338,6 +339,17 @@ class _Quantiser:
             codes = _each(threshold, lambda v: code_at_most(v, x), np.int64)
             table = np.clip(codes, info.min, info.max).astype(np.int32)
         return Represented(self.out.node("hamming", x.id, y.id, tables=[table, *patterns]))
+
+    def _clip(self, node: Node) -> Represented:
+        x, upper = self._in(node), float(node.tables[0][0])
+        if self.out.value(x.id).dtype == "int64":
+            x = Represented(self._float(x))
+        if self._is_float(x):
+            table: Array = np.array([f32_at_most(upper)], np.float32)
+        else:  # to the grid, at or below the bound
+            most = (1 << self.out.value(x.id).bits) - 1
+            table = np.array([min(max(code_at_most(upper, x), -most), most)], np.int32)
+        return Represented(self.out.node("clip", x.id, tables=[table]), x.scale, x.zero_point)
 
     # Helpers.
 

@@ -10,6 +10,8 @@ import pytest
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler.ir import Builder, Tap
+from edgemon.compiler.ir import Monitor as ProgramMonitor
 from edgemon.compiler.ops import OPS
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.prove import differing_rows, prove
@@ -90,6 +92,23 @@ def test_each_monitor_alone_gives_the_same_scores(dtype: str) -> None:
         own = [rows[program.taps.index(t)] for t in alone.taps]
         found = Monitor(flat.write(flat.Artifact(alone, SHA, {}))).evaluate(own)
         np.testing.assert_array_equal(found.scores[0], together.scores[i])
+
+
+@pytest.mark.parametrize("bias", [0.0, -0.0])
+def test_minus_zero_is_zero_everywhere(bias: float) -> None:
+    """ONNX Runtime leaves out an addition of 0, so that -1 * 0 + 0 was -0 there alone."""
+    tap = Tap("t", "float32", 2)
+    b = Builder([tap], real=True)
+    turned = b.node("affine", 0, tables=[-np.eye(2).ravel(), np.full(2, bias)])
+    score = b.node("gather", turned, tables=[np.zeros(1, np.uint32)])
+    real = b.program(b.node("argmax", 0), [ProgramMonitor("m", score, 1.0, 1.0)])
+    program = quantise(real)
+    rows = [np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 0.0]], np.float32)]
+    artifact = flat.write(flat.Artifact(program, SHA, {}))
+    expected = reference.evaluate(program, rows)
+    assert not np.signbit(expected.scores[0][:2]).any()
+    for other in (Monitor(artifact), OnnxMonitor(onnx_emitter.emit(program, {}))):
+        assert not differing_rows(expected, other.evaluate(rows)).any()
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
