@@ -153,11 +153,18 @@ def _around_hamming(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
     yield from _varied(base, tap, values)
 
 
+def _around_clip(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
+    tap = node.inputs[0]
+    values = beside(node.tables[0][0], program.taps[tap].dtype)
+    yield from _varied(base, tap, dict.fromkeys(_moved(program.taps[tap].length), values))
+
+
 _AROUND = {
     "trees": _around_trees,
     "boxes": _around_boxes,
     "exceeds": _around_exceeds,
     "hamming": _around_hamming,
+    "clip": _around_clip,
 }
 
 

@@ -327,6 +327,11 @@ def hamming(node: Node, x: Array, y: Array) -> Array:
     return result
 
 
+def clip(node: Node, x: Array) -> Array:
+    (upper,) = node.tables
+    return np.where(x > upper[0], upper[0], _wide(x))
+
+
 def _squared_distances(x: Array, centres: Array) -> Array:
     """(rows, centres)."""
 
@@ -376,4 +381,5 @@ OPS: dict[str, Callable[..., Array]] = {
     "logsumexp": logsumexp,
     "concat": concat,
     "hamming": hamming,
+    "clip": clip,
 }

@@ -17,6 +17,7 @@ from edgemon.compiler.monitors.pattern import PatternMonitor
 from edgemon.compiler.monitors.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
+from edgemon.compiler.monitors.react import RectifiedMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
 
@@ -31,6 +32,7 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
     MahalanobisGapMonitor,
     RelativeMahalanobisMonitor,
     BoundaryMonitor,
+    RectifiedMonitor,
     PrototypesMonitor,
     PrototypeOddsMonitor,
     DensityMonitor,

@@ -130,6 +130,8 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     some = b.node(
         "hamming", b.tap("features"), predicted, tables=patterns(middle_of, few_bits, chosen)
     )
+    bound = np.array([np.percentile(real[1], 70)])
+    clipped = b.node("sum", b.node("clip", b.tap("features"), tables=[bound]))
     codes = b.node("concat", b.tap("features"), few)  # integers stay integers
     whole = b.node("trees", codes, tables=forest(real[1][:, [*range(WIDTH), 3, 0, 7, 7]], rng, 5))
     return b.program(
@@ -149,6 +151,7 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("whole", whole, 200, -200),
             Monitor("nearest", nearest, 7, 6),
             Monitor("some", some, 2, 0),
+            Monitor("clipped", clipped, 10.0, -10.0),
         ],
     )
 

@@ -79,9 +79,10 @@ typedef enum em_op {
     EM_OP_DISTANCES = 22,
     EM_OP_LOGSUMEXP = 23,
     EM_OP_CONCAT = 24,
-    EM_OP_HAMMING = 25
+    EM_OP_HAMMING = 25,
+    EM_OP_CLIP = 26
 } em_op;
-#define EM_OP_COUNT 26
+#define EM_OP_COUNT 27
 #define EM_PATTERN_BITS 2048u /* at most, section 7.9 */
 
 /* Section 2 */

@@ -1,5 +1,5 @@
 /*
- * Validation of the tables of the newer ops: sections 7 (15 to 17, 22, 23) and 7.6 to 7.9 of
+ * Validation of the tables of the newer ops: sections 7 (15 to 17, 22, 23, 26) and 7.6 to 7.9 of
  * FORMAT.md.
  */
 #include "em_open.h"
@@ -37,13 +37,23 @@ static uint32_t divisor(const em_reader *r, const em_node *node, em_facts x) {
     return d > 0 && x.length % d == 0 ? d : 0;
 }
 
-static em_status check_exceeds(const em_reader *r, const em_node *node, em_facts x) {
+/* A table of one number, of x's kind. */
+static em_status check_bound(const em_reader *r, const em_node *node, em_facts x) {
     const uint32_t dtype = x.dtype == EM_F32 ? EM_F32 : EM_I32;
     if (!em_has_type(em_table_at(&r->m, node->first_table), dtype, 1)) {
         return EM_E_TABLE;
     }
     const em_u32 *threshold = (const em_u32 *)em_data_of(&r->m, node, 0);
     return dtype == EM_I32 || em_all_finite(threshold, 1) ? EM_OK : EM_E_VALUE;
+}
+
+static em_status check_clip(const em_reader *r, const em_node *node, em_facts x, em_facts *result) {
+    const em_status status = check_bound(r, node, x);
+    if (status == EM_OK && x.dtype != EM_F32) {
+        const em_i32 *upper = (const em_i32 *)em_data_of(&r->m, node, 0);
+        result->bits = em_larger(x.bits, em_width(em_magnitude(*upper)));
+    }
+    return status;
 }
 
 static em_status check_gather(const em_reader *r, const em_node *node, em_facts x,
@@ -181,7 +191,9 @@ EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em
                                      em_facts *result) {
     switch (node->op) {
     case EM_OP_EXCEEDS:
-        return check_exceeds(r, node, x);
+        return check_bound(r, node, x);
+    case EM_OP_CLIP:
+        return check_clip(r, node, x, result);
     case EM_OP_GATHER:
         return check_gather(r, node, x, result);
     case EM_OP_REDUCE:

@@ -40,7 +40,7 @@ static const struct {
     [EM_OP_GATHER] = {1, 1},    [EM_OP_REDUCE] = {1, 1},    [EM_OP_AFFINE] = {1, 2},
     [EM_OP_SELECT] = {2, 0},    [EM_OP_TABLES] = {1, 4},    [EM_OP_KERNELS] = {1, 4},
     [EM_OP_DISTANCES] = {1, 1}, [EM_OP_LOGSUMEXP] = {1, 1}, [EM_OP_CONCAT] = {2, 0},
-    [EM_OP_HAMMING] = {2, 4},
+    [EM_OP_HAMMING] = {2, 4},   [EM_OP_CLIP] = {1, 1},
 };
 
 /* The number of classes that a class node chooses from; 0 for every other value. */
@@ -276,6 +276,10 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         fits = f32 || is_int(x.dtype);
         *result = (em_facts){f32 ? EM_F32 : EM_I32, node->length, x.bits};
         break;
+    case EM_OP_CLIP:
+        fits = f32 || is_int(x.dtype);
+        *result = (em_facts){f32 ? EM_F32 : EM_I32, x.length, x.bits};
+        break;
     case EM_OP_SELECT: {
         const uint32_t classes = classes_of(&r->m, node->y);
         fits = (f32 || x.dtype == EM_I32) && classes > 0 && x.length % classes == 0;
@@ -323,6 +327,7 @@ static em_status check_op_tables(const em_reader *r, const em_node *node, em_fac
     case EM_OP_KERNELS:
     case EM_OP_DISTANCES:
     case EM_OP_LOGSUMEXP:
+    case EM_OP_CLIP:
         return em_check_dense(r, node, x, result);
     default:
         return EM_OK;

@@ -25,6 +25,7 @@ TAPS = {
     **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
     **dict.fromkeys(("errors", "scod"), ("features", "logits")),
     "fdbd": ("features", "logits"),
+    "react": ("features", "logits"),
     "forest": ("features", "logits"),
     "boosted_opinion": ("features", "logits"),
     "box": ("features",),

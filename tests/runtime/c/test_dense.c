@@ -1,4 +1,4 @@
-/* The ops 15 to 25: by hand on good tables, and one bad file a rule. */
+/* The ops 15 to 26: by hand on good tables, and one bad file a rule. */
 #include "builder.h"
 #include "check.h"
 
@@ -22,7 +22,9 @@ enum {
     N_EXCEEDS_F32,
     N_HAMMING,
     N_HAMMING_F32,
-    N_HAMMING_NONE
+    N_HAMMING_NONE,
+    N_CLIP,
+    N_CLIP_F32
 };
 enum {
     T_INDEX,
@@ -49,7 +51,9 @@ enum {
     T_PATTERNS,
     T_FIRST,
     T_BITS_F32,
-    T_BITS_INDEX_F32
+    T_BITS_INDEX_F32,
+    T_UPPER = T_BITS + 12,
+    T_UPPER_F32
 };
 
 #define VALUE(node) (2u + (uint32_t)(node))
@@ -128,6 +132,15 @@ static void add_hamming_nodes(void) {
     }
 }
 
+static void add_clip_nodes(void) {
+    const int32_t upper[] = {4};
+    const float upper_f32[] = {1.5f};
+    add_table(&b, EM_I32, 1, upper);
+    add_node(&b, 26, EM_I32, 4, CODES, NONE, 7);
+    add_table(&b, EM_F32, 1, upper_f32);
+    add_node(&b, 26, EM_F32, 4, REALS, NONE, 0);
+}
+
 /* One node wants one number and gets two: set it right here, or leave it as a bad file. */
 static void make(artifact *a) {
     start(&b);
@@ -136,6 +149,7 @@ static void make(artifact *a) {
     add_integer_nodes();
     add_float_nodes();
     add_hamming_nodes();
+    add_clip_nodes();
     add_monitor(&b, VALUE(N_SELECT), (em_number){.i = 100}, (em_number){.i = 100});
     finish(&b, VALUE(N_EXCEEDS), a);
     set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_MAX));
@@ -199,6 +213,11 @@ static void results_by_hand(void) {
     EXPECT(i32(N_HAMMING, 0), 1);
     EXPECT(i32(N_HAMMING_F32, 0), 2);
     EXPECT(i32(N_HAMMING_NONE, 0), 5);
+    EXPECT(i32(N_CLIP, 0), -128);
+    EXPECT(i32(N_CLIP, 1), 4);
+    EXPECT(i32(N_CLIP, 2), 4);
+    EXPECT_F32(f32(N_CLIP_F32, 0), 0.5f);
+    EXPECT_F32(f32(N_CLIP_F32, 3), 1.5f);
     EXPECT(result.predicted_class, 1);
     EXPECT(result.verdict, EM_ALARM);
 }
@@ -341,6 +360,12 @@ static void unaligned_tap_is_a_fault(void) {
     X(HAMMING_FIRST_ENDS_EARLY, EM_E_VALUE, set32(CONTENT(T_FIRST, 8), 1))                         \
     X(HAMMING_FIRST_COUNT, EM_E_TABLE, set32(CONTENT(T_FIRST, 8), 0),                              \
       set32(FIELD(TABLES, T_FIRST, 8), 2))                                                         \
+    X(CLIP_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_CLIP, 4), 3))                                   \
+    X(CLIP_BITS, EM_E_BITS, set32(CONTENT(T_UPPER, 0), 0xFFFFFF00))                                \
+    X(CLIP_UPPER_LOWEST, EM_E_BITS, set32(CONTENT(T_UPPER, 0), 0x80000000),                        \
+      set16(FIELD(NODES, N_CLIP, 22), 31))                                                         \
+    X(CLIP_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_UPPER, 0), EM_F32))                            \
+    X(CLIP_NAN, EM_E_VALUE, set32(CONTENT(T_UPPER_F32, 0), F32_NAN))                               \
     X(PREDICTED_IS_NO_CLASS, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), VALUE(N_MAX)))
 
 #define BREAK(name, status, ...)                                                                   \
