@@ -1,4 +1,4 @@
-"""The commands of the benchmarks: ``bench``, ``evaluate``, ``replicate``, ``compare`` and others."""
+"""The commands of the benchmarks: ``bench``, ``evaluate``, ``compare`` and others."""
 
 from __future__ import annotations
 
@@ -224,4 +224,31 @@ def guarantee(
         label_column=label_column, reporter=terminal,
     )  # fmt: skip
     study.show(terminal, document)
+    terminal.document(document)
+
+
+@app.command()
+def shift(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str, typer.Option(help="Labelled images, as `compile --data` takes them.")],
+    images: Annotated[int, typer.Option(min=1, help="At most so many of them.")] = 2000,
+    orders: Annotated[
+        int, typer.Option(min=1, help="Random orders in which the drift test sees them.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Of images, noise and orders.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Corrupted images: what is left of the promise, and after how many the drift flag rises."""
+    from edgemon.bench.shift.run import run as measure
+    from edgemon.bench.shift.run import show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    document = measure(
+        bundle, data, images=images, orders=orders, seed=seed, workers=workers,
+        label_column=label_column, reporter=terminal,
+    )  # fmt: skip
+    show(terminal, document)
     terminal.document(document)

@@ -56,7 +56,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert (
         found.stdout.strip()
         == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate', "
-        "'density-curve', 'compare']"
+        "'density-curve', 'compare', 'guarantee', 'shift']"
     )
 
 

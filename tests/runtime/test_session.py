@@ -49,6 +49,37 @@ def test_a_batch_is_each_image_alone_faults_included(bundle: Path) -> None:
     assert session.evaluate_batch([fault])[0].verdict == Verdict.FAULT
 
 
+def test_drift_counts_every_image_alone_or_in_a_batch(bundle: Path) -> None:
+    fault = np.array([1, np.nan, 0, 0], np.float32)
+    images = [UNSURE, fault, SURE, UNSURE, fault, *np.random.default_rng(0).normal(size=(40, 4))]
+    alone, together = Session(bundle), Session(bundle)
+    for image in images:
+        alone.evaluate(image)
+    together.evaluate_batch(images)
+    assert alone.drift == together.drift
+    assert (alone.drift.images, alone.drift.faults) == (45, 2)
+    together.evaluate_batch([fault, fault])
+    together.evaluate_batch([])
+    assert (together.drift.images, together.drift.faults) == (47, 4)
+    together.reset_drift()
+    assert (together.drift.images, together.drift.faults) == (0, 0)
+
+
+def test_a_flag_names_the_image_since_when(bundle: Path) -> None:
+    session = Session(bundle)
+    assert session.drift_test is not None
+    assert session.drift_test.run_length == 10_000
+    usual = np.abs(np.random.default_rng(7).normal(size=(150, 4))).astype(np.float32)
+    session.evaluate_batch(usual)
+    assert not session.drift.flag
+    for _ in range(60):
+        session.evaluate(UNSURE)
+    assert session.drift.flag
+    assert 150 < session.drift.flagged_at < 200
+    assert 140 < session.drift.since <= session.drift.flagged_at
+    assert max(session.drift.sums) == session.drift_test.limit
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_an_image_that_is_not_finite_is_a_fault_never_trust(bundle: Path, value: float) -> None:
     found = Session(bundle).evaluate([1, 2, value, 0])

@@ -1,0 +1,193 @@
+"""Running a bundle over corrupted images, and its drift test over their scores."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.errors import BenchError
+from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
+from edgemon.compiler.bundle import SPLITS, Bundle
+from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.drift import DriftTest
+from edgemon.compiler.drift_fitting import measure_run_length
+from edgemon.compiler.evaluation import evaluate
+from edgemon.compiler.intervals import clopper_pearson
+from edgemon.compiler.manifest import source_json
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.terminal import Terminal, percent
+from edgemon.compiler.verification import record_rows
+from edgemon.runtime.drift import Drift
+from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.preprocess import Preprocess
+
+Array = npt.NDArray[Any]
+
+CLEAN = "none"
+SEVERITIES = (3, 5)
+
+
+def run(
+    bundle_path: Path,
+    data: str,
+    *,
+    images: int = 2000,
+    orders: int = 20,
+    seed: int = 0,
+    label_column: str | None = None,
+    workers: int = 2,
+    reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+) -> dict[str, Any]:
+    """The JSON document of ``shift --json``: a line for clean images, and one for each corruption
+    and severity. The same images are used in all lines; the drift test sees them in ``orders``
+    random orders, each from a fresh start."""
+    bundle = Bundle.open(bundle_path)
+    bundle.require_intact()
+    test = bundle.artifact.drift
+    if test is None:
+        raise BenchError(
+            f"{bundle_path} has no drift test; compile it without --drift-run-length 0"
+        )
+    monitor = Monitor(bundle.artifact_bytes)
+    rng = np.random.default_rng(seed)
+    lines = []
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
+        scratch = Path(name)
+        x, y = _images(bundle, data, images, rng, label_column, scratch)
+        wanted = [(CLEAN, 0), *((name, s) for name in CORRUPTIONS for s in SEVERITIES)]
+        shuffled = [rng.permutation(len(x)) for _ in range(orders)]
+        for corruption, severity in wanted:
+            own = Path(tempfile.mkdtemp(dir=scratch))
+            with reporter.stage(f"corrupting: {corruption} {severity or ''}"):
+                np.save(own / "x.npy", corrupt(x, corruption, severity, rng) if severity else x)
+                np.save(own / "y.npy", y)
+            rows = record_rows(
+                bundle, f"{own / 'x.npy'},{own / 'y.npy'}", own, workers=workers, reporter=reporter
+            )
+            found = evaluate(bundle.artifact.program, rows)
+            lines.append(
+                {
+                    "corruption": corruption,
+                    "severity": severity,
+                    **_quality(found, rows.correct),
+                    **_flags(monitor, found, shuffled),
+                }
+            )
+            if corruption == CLEAN:
+                clean = _run_length(test, found, seed)
+    return {
+        "monitor": monitor.monitors[test.monitor].name,
+        "images": len(x),
+        "orders": orders,
+        "promised_run_length": test.run_length,
+        "clean_run_length": clean,
+        "lines": lines,
+    }
+
+
+def _images(
+    bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
+    scratch: Path,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Images and labels, chosen at random among those from which the bundle learned nothing."""
+    preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])
+    data = load(spec, scratch, label_column=label_column, resize=preprocess.resize)
+    if data.y is None:
+        raise BenchError(f"{spec}: has no labels, so that right answers are unknown")
+    unseen = np.flatnonzero(~np.isin(data.numbers, _learned_from(bundle, spec)))
+    if not len(unseen):
+        raise BenchError(f"{spec}: the bundle was fitted on all of these rows; give others")
+    chosen = data.take(np.sort(rng.permutation(unseen)[:most]))
+    return _all(chosen), np.asarray(chosen.y)
+
+
+def _learned_from(bundle: Bundle, spec: str) -> Array:
+    """Numbers of this file's rows on which the bundle was fitted, or its thresholds were set."""
+    hashes = set(source_json(spec)["sha256"].values())
+    found: list[Array] = [np.zeros(0, np.int64)]
+    with np.load(bundle.path / SPLITS) as splits:
+        for name in ("fit", "threshold"):
+            source = bundle.manifest["data"].get("data") or bundle.manifest["data"].get(name)
+            if source is not None and hashes & set(source["sha256"].values()):
+                found.append(splits[name])
+    return np.concatenate(found)
+
+
+def _all(data: Dataset) -> Array:
+    (found,) = data.blocks(len(data))
+    return found
+
+
+def _quality(found: Evaluation, correct: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    alarm = found.verdict != Verdict.TRUST
+    right, wrong = int(correct.sum()), int((~correct).sum())
+    false, caught = int((alarm & correct).sum()), int((alarm & ~correct).sum())
+    return {
+        "accuracy": right / len(correct),
+        "false_alarm_rate": false / right if right else None,
+        "false_alarm_interval": clopper_pearson(false, right) if right else None,
+        "detection": caught / wrong if wrong else None,
+        "alarm_rate": float(alarm.mean()),
+    }
+
+
+def _flags(monitor: Monitor, found: Evaluation, orders: list[Array]) -> dict[str, Any]:
+    """After how many images the flag rises: the median over the orders, None where it rises in
+    fewer than half of them."""
+    at = []
+    for order in orders:
+        stream = Drift(monitor)
+        stream.update(
+            Evaluation(
+                found.verdict[order], found.reason[order], found.predicted[order],
+                found.verdicts[order], tuple(s[order] for s in found.scores),
+            )
+        )  # fmt: skip
+        at.append(stream.state.flagged_at or np.inf)
+    median = float(np.quantile(at, 0.5, method="higher"))
+    return {
+        "flagged_orders": int(np.isfinite(at).sum()),
+        "images_to_flag": int(median) if np.isfinite(median) else None,
+    }
+
+
+def _run_length(test: DriftTest, found: Evaluation, seed: int) -> dict[str, Any]:
+    scores = found.scores[test.monitor][found.verdicts[:, test.monitor] != Verdict.FAULT]
+    return measure_run_length(test, scores, seed)
+
+
+def show(terminal: Terminal, document: dict[str, Any]) -> None:
+    """The same as a table."""
+    orders = document["orders"]
+    terminal.table(
+        ("corruption", "severity", "accuracy", "false alarms", "caught", "alarms",
+         "images to the flag", "orders with a flag"),
+        [
+            (
+                line["corruption"], line["severity"] or "", percent(line["accuracy"]),
+                percent(line["false_alarm_rate"]), percent(line["detection"]),
+                percent(line["alarm_rate"]), line["images_to_flag"],
+                f"{line['flagged_orders']} of {orders}",
+            )
+            for line in document["lines"]
+        ],
+        title=f"{document['images']:,} images; drift test on {document['monitor']}, median of "
+        f"{orders} orders",
+    )  # fmt: skip
+    clean = document["clean_run_length"]
+    low, high = clean["interval"]
+    measured = (
+        f"{clean['run_length']:,.0f} images ({low:,.0f} to {high:,.0f})"
+        if clean["flags"]
+        else f"more than {low:,.0f} images"
+    )
+    terminal.note(
+        f"clean images to a false flag: promised {document['promised_run_length']:,} on average, "
+        f"measured {measured}, {clean['flags']} flags in {clean['images']:,} images drawn from the "
+        "clean ones"
+    )
