@@ -136,3 +136,17 @@ def test_a_bundle_without_a_drift_test(tmp_path: Path) -> None:
     assert "--drift-run-length -1" in refused(
         "compile", MODEL, "--data", DATA, "--drift-run-length", "-1", "--out", tmp_path / "c"
     )
+
+
+def test_test_rows_unlike_the_threshold_rows_are_told(tmp_path: Path) -> None:
+    with np.load(DATA) as data:
+        x, y = data["x"], data["y"]
+    foggy = corrupt(x[900:], "fog", 1, rng())
+    np.savez(tmp_path / "test.npz", x=foggy, y=y[900:])
+    result = edgemon(
+        "compile", MODEL, "--fit", DATA + "[0:450]", "--calibrate", DATA + "[450:900]",
+        "--test", tmp_path / "test.npz", "--monitor", "msp_t", "--out", tmp_path / "bundle",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert "the drift flag rises on the test rows" in result.stderr
+    assert "in random order: test" in (tmp_path / "bundle" / "report.html").read_text()
