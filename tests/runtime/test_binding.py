@@ -50,7 +50,15 @@ def vector() -> bytes:
     return taps + padded(expected)
 
 
-def artifact(self_test: bytes | None = None, metadata: bytes = b'{"a": 1}') -> bytes:
+def drift_section() -> bytes:
+    """Watches monitor 1: one edge at 1.5, one alternative, limit 10, promised 1000 images."""
+    head = struct.pack("<IIIiI3I", 1, 2, 1, 10, 1000, 0, 0, 0)
+    return head + struct.pack("<fI", 1.5, 0) + struct.pack("<2i", -3, 4)
+
+
+def artifact(
+    self_test: bytes | None = None, metadata: bytes = b'{"a": 1}', drift: bytes = b""
+) -> bytes:
     """Taps i8[4] and f32[2]; the monitors are their largest elements.
 
     Alarm above 50 (uncertain above 20) and above 2.0 (1.0).
@@ -68,6 +76,8 @@ def artifact(self_test: bytes | None = None, metadata: bytes = b'{"a": 1}') -> b
         0x80000001: struct.pack("<4I", 1, len(vectors), 0, 0) + vectors,
         0x80000002: metadata,
     }
+    if drift:
+        sections[0x80000003] = drift
     offset, table, body = 64 + 16 * len(sections), b"", b""
     for kind, content in sections.items():
         table += struct.pack("<4I", kind, offset + len(body), len(content), 0)
@@ -106,6 +116,50 @@ def test_describes_itself(native: _native.Monitor) -> None:
     assert native.metadata == b'{"a": 1}'
     assert native.workspace_size == 24
     assert 0 < native.struct_size <= 256
+
+
+def seen(*scores: float) -> tuple[int, Array, Array]:
+    """Rows, verdicts and raw scores, of which the second monitor has these."""
+    raw = np.zeros((len(scores), 2), np.int64)
+    raw.view(np.float32)[:, 2] = scores
+    return len(scores), np.zeros((len(scores), 2), np.uint8), raw
+
+
+def test_drift_state_is_the_struct_of_c() -> None:
+    native = _native.Monitor(artifact(drift=drift_section()))
+    assert native.drift == (1, 2, 1, 10, 1000)
+    state = np.zeros(37, np.uint32)
+    rows, verdicts, scores = seen(1.5, 2.0, 7.0, np.nan, 3.0)
+    native.drift_update(state, rows, verdicts, scores)
+    # images, faults, flagged at, since, alternative; then the sum, and the image where it began
+    assert state[:6].tolist() == [5, 1, 5, 2, 0, 10]
+    assert state[21] == 2
+    verdicts[0, 1] = 3
+    native.drift_update(state, 1, verdicts[:1], scores[:1])
+    assert state[:6].tolist() == [6, 2, 5, 2, 0, 10]
+
+
+def test_drift_refuses_what_does_not_fit(native: _native.Monitor) -> None:
+    assert native.drift is None
+    state = np.zeros(37, np.uint32)
+    native.drift_update(state, *seen(9.0, 9.0))
+    assert state.tolist() == [2] + [0] * 36
+    with pytest.raises(ValueError, match="drift state has 36 elements"):
+        native.drift_update(state[:-1], *seen(9.0))
+    with pytest.raises(TypeError, match="drift state must be"):
+        native.drift_update(state.view(np.uint16), *seen(9.0))
+    rows, verdicts, scores = seen(9.0)
+    with pytest.raises(ValueError, match="verdicts has 2 elements, but the batch needs 4"):
+        native.drift_update(state, 2, verdicts, scores)
+    with pytest.raises(ValueError, match="scores has 1"):
+        native.drift_update(state, 1, verdicts, scores[:, 0].copy())
+    with pytest.raises(ValueError, match="cannot be negative"):
+        native.drift_update(state, -1, verdicts, scores)
+    read_only = state.copy()
+    read_only.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        native.drift_update(read_only, rows, verdicts, scores)
+    assert state[0] == 2
 
 
 def test_status_methods(native: _native.Monitor) -> None:
