@@ -224,7 +224,7 @@ def test_a_comparison_from_the_command_line(folder: Path) -> None:
     assert again["cases"][0]["monitors"][0]["fixed"] == monitors["msp_t"]["fixed"]
     shown = edgemon("compare", spec, "--resplits", "1")
     assert shown.exit_code == 0, shown.stderr
-    for text in ("certified MCC", "SCOD MCC", "fixed split", "mean of 1 cases", "errors: "):
+    for text in ("certified MCC", "SCOD MCC", "fixed split", "mean of resplits of 1 cases", "errors: "):
         assert text in shown.stdout
 
 
@@ -254,7 +254,7 @@ def test_a_case_is_skipped_without_tensorflow(
     assert result.exit_code == 0, result.stderr
     assert "keras: skipped: " in result.stdout
     assert "needs TensorFlow" in result.stderr
-    assert "mean of 1 cases" in result.stdout
+    assert "mean of resplits of 1 cases" in result.stdout
 
 
 def case(**changes: Any) -> Case:
