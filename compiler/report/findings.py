@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
 SURE = 1e-3  # p-value below which a difference is no accident
@@ -61,9 +62,9 @@ def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 f"where {expected:.1%} was expected: was it trained on them? Thresholds set on "
                 "training rows alarm too often on others.",
             )
-    table = [[right, threshold["wrong"]], [test["rows"] - test["wrong"], test["wrong"]]]
+    counts = [[right, threshold["wrong"]], [test["rows"] - test["wrong"], test["wrong"]]]
     share = (1 - test["wrong"] / test["rows"]) + LEAP
-    if right / threshold["rows"] > share and fisher_exact(table).pvalue < SURE:
+    if right / threshold["rows"] > share and fisher_exact(np.array(counts)).pvalue < SURE:
         yield (
             "leakage",
             f"The model answers {right / threshold['rows']:.1%} of the threshold rows rightly, but "
