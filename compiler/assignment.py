@@ -59,6 +59,7 @@ def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list
 
 def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
     """The tensors of a rule or name; of an optional rule (one default of several) perhaps none."""
-    if optional:
+    named = any(t.name == rule for t in model.graph.tensors)
+    if optional and not named:
         return tap_rules.suggest(model.graph).get(rule, ())
     return tap_rules.choose(model.graph, rule)
