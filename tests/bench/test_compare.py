@@ -224,7 +224,8 @@ def test_a_comparison_from_the_command_line(folder: Path) -> None:
     assert again["cases"][0]["monitors"][0]["fixed"] == monitors["msp_t"]["fixed"]
     shown = edgemon("compare", spec, "--resplits", "1")
     assert shown.exit_code == 0, shown.stderr
-    for text in ("certified MCC", "SCOD MCC", "fixed split", "mean of resplits of 1 cases", "errors: "):
+    wanted = "certified MCC", "SCOD MCC", "fixed split", "mean of resplits of 1 cases", "errors: "
+    for text in wanted:
         assert text in shown.stdout
 
 
