@@ -157,7 +157,7 @@ def without_ties(
     found = [r.real(s) for r, s in zip(represented, evaluate(program, rows).scores, strict=True)]
     return [
         TieBreak.of(values, found[-1]).lower(builder, score, softmax)
-        if promised and ties_cost_power(values, target.rate)
+        if promised and ties_cost_power(values, found[-1], target.rate)
         else score
         for score, values, promised in zip(scores, found[:-1], calibrated, strict=True)
     ]

@@ -19,14 +19,21 @@ from edgemon.compiler.monitors.tails import STEPS, Surprise, forest_of
 
 Floats = npt.NDArray[np.float64]
 
+FEW_VALUES = 256
 WORTH = 0.25  # of the promised rate: so many rows tied at the threshold are worth ranking
 
 
-def ties_cost_power(scores: npt.NDArray[Any], rate: float) -> bool:
+def ties_cost_power(scores: npt.NDArray[Any], softmax: npt.NDArray[Any], rate: float) -> bool:
     """Would a threshold for a false-alarm ``rate`` on scores (n,) of right answers lie on a value
-    that many of them share?"""
+    that many of them share, and can the softmax's odds (n,) tell those apart? On the rows that a score was fitted on its upper values can be rarer
+    than they will be: a score with few values is taken at its word."""
     if not len(scores):
         return False
+    values = len(np.unique(scores))
+    if len(np.unique(np.column_stack([scores, softmax]), axis=0)) == values:
+        return False
+    if values <= min(FEW_VALUES, len(scores) // 4):
+        return True
     at = np.quantile(scores, 1 - rate, method="higher")
     return float((scores == at).mean()) > WORTH * rate
 

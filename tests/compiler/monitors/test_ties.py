@@ -103,7 +103,21 @@ def test_the_order_of_the_score_comes_first(scores: list[float], seed: int) -> N
 
 
 def test_ties_cost_power_where_the_threshold_would_lie() -> None:
-    assert ties_cost_power(np.repeat([0, 1], [60, 40]), 0.05)
-    assert not ties_cost_power(np.arange(1000), 0.05)
-    assert not ties_cost_power(np.concatenate([np.zeros(900), np.arange(1, 101)]), 0.05)
-    assert not ties_cost_power(np.empty(0), 0.05)
+    softmax = np.random.default_rng(0).random(1000)
+
+    def cost(scores: np.ndarray, rate: float = 0.05) -> bool:
+        return ties_cost_power(scores, softmax[: len(scores)], rate)
+
+    assert cost(np.repeat([0, 1], [60, 40]))
+    assert not cost(np.arange(1000))
+    assert not cost(np.concatenate([np.zeros(500), np.arange(1, 501)]))
+    assert cost(np.concatenate([np.arange(900), np.full(100, 1000)]))
+    assert not cost(np.empty(0))
+    # Upper values that are rare on the rows at hand may be common elsewhere.
+    assert cost(np.repeat([0, 1, 2], [990, 5, 5]))
+
+
+def test_what_the_softmax_cannot_tell_apart_is_left_alone() -> None:
+    """A score of the softmax itself, with few values: its ties are the softmax's own."""
+    coarse = np.repeat([0.0, 1.0], [60, 40])
+    assert not ties_cost_power(coarse, 2 * coarse, 0.05)
