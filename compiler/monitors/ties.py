@@ -25,8 +25,11 @@ WORTH = 0.25  # of the promised rate: so many rows tied at the threshold are wor
 
 def ties_cost_power(scores: npt.NDArray[Any], softmax: npt.NDArray[Any], rate: float) -> bool:
     """Would a threshold for a false-alarm ``rate`` on scores (n,) of right answers lie on a value
-    that many of them share, and can the softmax's odds (n,) tell those apart? On the rows that a score was fitted on its upper values can be rarer
-    than they will be: a score with few values is taken at its word."""
+    that many of them share, and can the softmax's odds (n,) tell those apart?
+
+    On the rows that a score was fitted on its upper values can be rarer than they will be: a score
+    with few values is taken at its word.
+    """
     if not len(scores):
         return False
     values = len(np.unique(scores))
