@@ -14,11 +14,12 @@ from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import Target
+from edgemon.runtime.evaluation import Evaluation, Verdict
 
 Array = npt.NDArray[Any]
 
 LARGEST_WHOLE = 1 << 30  # of table entries
-F32_WHOLE = 23  # bits of the whole numbers that stand for float thresholds
+FAULT = 1 << 62  # above every whole score
 
 
 def set_thresholds(
@@ -61,9 +62,23 @@ def _thresholds(
     found = evaluate(program, concerned) if len(concerned) else None
     result: list[list[Any]] = []
     for i, calibrates in enumerate(wanted):
-        scores = np.empty(0, np.int64) if found is None else found.scores[i]
+        scores = np.empty(0, np.int64) if found is None else _with_faults(found, i)
         result.append([target.threshold(scores[own]) for own in groups] if calibrates else [])
+        if any(t >= FAULT if isinstance(t, int) else not np.isfinite(t) for t in result[-1]):
+            raise CompileError(
+                f"{program.monitors[i].name}: more threshold rows are faults, its score being no "
+                "finite number, than the promise admits as alarms; leave this monitor out"
+            )
     return result
+
+
+def _with_faults(found: Evaluation, monitor: int) -> Array:
+    """Scores (n,) with those of faults, which count as alarms, above all others."""
+    scores, fault = found.scores[monitor], found.verdicts[:, monitor] == Verdict.FAULT
+    if not fault.any():
+        return scores
+    wide = scores if scores.dtype.kind == "f" else scores.astype(np.int64)
+    return np.where(fault, wide.dtype.type(np.inf if wide.dtype.kind == "f" else FAULT), wide)
 
 
 def _require_rows(rows: Recording, target: Target) -> None:
@@ -89,8 +104,7 @@ class _Grown:
             self.builder.node(node.op, *node.inputs, tables=node.tables)
 
     def excess(self, monitor: Monitor, thresholds: Sequence[float]) -> Monitor:
-        """The monitor with its score minus the predicted class's threshold. A float threshold is
-        raised to the next number that whole numbers can stand for, which keeps the promise."""
+        """The monitor with its score minus the predicted class's threshold, exactly."""
         b = self.builder
         values = np.array(thresholds)
         if b.value(monitor.score).dtype != "float32" and np.abs(values).max() <= LARGEST_WHOLE:
@@ -104,13 +118,13 @@ class _Grown:
     def _floats(self, score: int, values: npt.NDArray[np.float32]) -> tuple[int, int]:
         """Score and threshold of the predicted class as floats."""
         b = self.builder
-        no_zero = np.zeros(1, np.int32)
         if b.value(score).dtype != "float32":
-            score = b.node("to_f32", score, tables=[np.ones(1, np.float32), no_zero])
-        largest = max(float(np.abs(values).max()), float(np.finfo(np.float32).tiny))
-        unit = 2.0 ** (np.ceil(np.log2(largest)) - F32_WHOLE)
-        codes = self._looked_up(np.ceil(values.astype(np.float64) / unit))
-        return score, b.node("to_f32", codes, tables=[np.array([unit], np.float32), no_zero])
+            one = [np.ones(1, np.float32), np.zeros(1, np.int32)]
+            score = b.node("to_f32", score, tables=one)
+        # A table of constants: nothing of the score, plus the threshold of each class.
+        tables = [np.zeros(len(values), np.float32), values + np.float32(0)]
+        each = b.node("affine", score, tables=tables)
+        return score, b.node("select", each, self.program.predicted)
 
     def _looked_up(self, values: Array) -> int:
         tables = [values.astype(np.int32), np.zeros(1, np.int32)]

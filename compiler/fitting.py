@@ -53,6 +53,7 @@ class Fitted:
     threshold_rows: Recording  # on which thresholds were calibrated
     comparison: tuple[Candidate, ...]  # of fusions' signals
     tie_broken: tuple[bool, ...]  # is a monitor's score a rank, with ties broken by the softmax?
+    excess: tuple[bool, ...]  # is it the excess over the threshold of the predicted class?
 
     @property
     def judges(self) -> tuple[Monitor, ...]:
@@ -120,9 +121,9 @@ def fit_monitors(
     plain = scores
     if any(calibrated):
         ranked_by = logits or output
-        scores = without_ties(
-            builder, predicted, scores, calibrated, ranked_by, rows["fit"], target
-        )
+        # A fusion's score is a sum that explains itself; a rank would not.
+        alone = tuple(c and e not in fusions for c, e in zip(calibrated, estimators, strict=True))
+        scores = without_ties(builder, predicted, scores, alone, ranked_by, rows["fit"], target)
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
@@ -139,6 +140,7 @@ def fit_monitors(
     return Fitted(
         program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
         tuple(comparison), tuple(a is not b for a, b in zip(plain, scores, strict=True)),
+        tuple(yes and target.per_class for yes in calibrated),
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from edgemon.compiler.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.targets import Target
 
+# Of a monitor whose classes have thresholds of their own: see ``calibration``.
+EXCESS = "{what}: its score exceeds the threshold of this class by {{score}}"
 # Of a monitor whose score is a rank: see ``monitors.ties``.
 RANKED = (
     "{what}: level {{score}} of its score, with ties ranked by the softmax, above {{threshold}}"
@@ -53,8 +55,8 @@ def metadata(
             for tap, position in zip(tapped.taps, tapped.positions, strict=True)
         ],
         "monitors": [
-            _monitor_entry(e, tie_broken=ranked)
-            for e, ranked in zip(fitted.estimators, fitted.tie_broken, strict=True)
+            _monitor_entry(e, rule)
+            for e, rule in zip(fitted.estimators, _rules(fitted), strict=True)
         ],
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
@@ -62,15 +64,27 @@ def metadata(
     }
 
 
-def _monitor_entry(estimator: MonitorEstimator, *, tie_broken: bool) -> dict[str, Any]:
+def _rules(fitted: Fitted) -> list[str]:
+    """What each monitor says when it alarms, of the score that it has come to."""
+    return [
+        EXCESS.format(what=e.what) if excess
+        else RANKED.format(what=e.what) if ranked
+        else e.reason()
+        for e, ranked, excess in zip(
+            fitted.estimators, fitted.tie_broken, fitted.excess, strict=True
+        )
+    ]  # fmt: skip
+
+
+def _monitor_entry(estimator: MonitorEstimator, rule: str) -> dict[str, Any]:
     """``terms``: of a fusion, what the session needs to say which signal alarmed."""
     entry: dict[str, Any] = {
         "name": estimator.kind,
         "kind": estimator.kind,
-        "rule": RANKED.format(what=estimator.what) if tie_broken else estimator.reason(),
+        "rule": rule,
     }
     if isinstance(estimator, FusionMonitor):
-        entry["terms"] = estimator.terms_json()
+        entry |= estimator.explanation_json()
     return entry
 
 
@@ -95,22 +109,26 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             "name": m.name,
             "kind": e.kind,
             "what": e.what,
+            "reason": rule,
             "taps": [name for name in e.taps if name in read],
             "threshold": m.shown(m.alarm_above),
             "uncertain_above": m.shown(m.uncertain_above),
             "threshold_raw": m.alarm_above,
             "threshold_from": "held-out" if calibrated else "method",
             "ties_broken_by_softmax": ranked,
+            "score_is_excess_over_class_threshold": excess,
             "bytes": sizes[m.name],
             **quality.to_json(),
             "details": e.details(),
         }
-        for m, e, calibrated, quality, ranked in zip(
+        for m, e, rule, calibrated, quality, ranked, excess in zip(
             fitted.judges,
             fitted.estimators,
+            _rules(fitted),
             fitted.calibrated,
             fitted.quality,
             fitted.tie_broken,
+            fitted.excess,
             strict=True,
         )
     ]

@@ -107,7 +107,7 @@ def compile_bundle(
             )  # fmt: skip
         if options.convert == "int8":
             with reporter.stage("converting to int8"):
-                model = keras.to_int8(model, splits["threshold"], options.preprocess, scratch)
+                model = keras.to_int8(model, splits["fit"], options.preprocess, scratch)
         chosen = assign_taps(model, estimators, options.taps)
         logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
         if options.thresholds == "guaranteed":

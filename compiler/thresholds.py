@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, log, log1p
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -138,7 +138,11 @@ def calibrate(scores: Array, target: FalseAlarmTarget) -> Any:
 
 
 def _rows_needed(rate: float, confidence: float) -> int:
-    return ceil(log(1 - confidence) / log(1 - rate))
+    """The smallest n with (1 - rate)^n <= 1 - confidence, as the binomial law rounds it."""
+    n = ceil(log(1 - confidence) / log1p(-rate))
+    while binom.pmf(0, n, rate) > 1 - confidence:
+        n += 1
+    return n
 
 
 def _check(option: str, rate: float, confidence: float) -> None:

@@ -18,20 +18,25 @@ class Term:
     knots: tuple[float, ...]
     values: tuple[float, ...]
     usual: float
+    learned: bool = True  # part of the stack?
 
     def surprise(self, score: float) -> float:
         """Nats that this score adds."""
-        return self.values[min(bisect_left(self.knots, score), len(self.values) - 1)]
+        return _step(self.knots, self.values, score)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The terms of one fusion."""
+    """The terms of one fusion. With a ``stack``, the learned terms together add what it makes of
+    their sum: knots and values as of a term."""
 
     terms: tuple[Term, ...]
+    stack: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @classmethod
-    def from_json(cls, found: Sequence[Mapping[str, Any]]) -> Explanation:
+    def from_json(
+        cls, found: Sequence[Mapping[str, Any]], stack: Mapping[str, Any] | None = None
+    ) -> Explanation:
         """Of an artifact's metadata. Raises KeyError, TypeError or ValueError if damaged."""
         terms = tuple(
             Term(
@@ -40,16 +45,29 @@ class Explanation:
                 tuple(float(v) for v in t["knots"]),
                 tuple(float(v) for v in t["values"]),
                 float(t["usual"]),
+                bool(t["learned"]),
             )
             for t in found
         )
-        if not terms or any(len(t.values) != len(t.knots) + 1 for t in terms):
+        steps = [(t.knots, t.values) for t in terms]
+        if stack is not None:
+            knots, values = (tuple(float(v) for v in stack[k]) for k in ("knots", "values"))
+            steps.append((knots, values))
+        if not terms or any(len(values) != len(knots) + 1 for knots, values in steps):
             raise ValueError("terms")
-        return cls(terms)
+        return cls(terms, steps[-1] if stack is not None else None)
 
     def surprises(self, scores: Mapping[str, float]) -> dict[str, float]:
-        """Nats of each signal, by its monitor's name, from the scores as they are shown."""
-        return {t.monitor: t.surprise(scores[t.monitor]) for t in self.terms if t.monitor in scores}
+        """Nats that each signal adds, by its monitor's name, from the scores as they are shown. A
+        stack's nats are shared out among its signals in proportion to their own."""
+        known = [t for t in self.terms if t.monitor in scores]
+        nats = {t.monitor: t.surprise(scores[t.monitor]) for t in known}
+        if self.stack is None:
+            return nats
+        learned = [t.monitor for t in known if t.learned]
+        total = sum(nats[name] for name in learned)
+        share = _step(*self.stack, total) / total if total > 0 else 0.0
+        return {name: n * share if name in learned else n for name, n in nats.items()}
 
     def sentence(self, scores: Mapping[str, float]) -> str:
         """The most surprising signal, and how it compares with correct rows."""
@@ -59,3 +77,7 @@ class Explanation:
         text = f"{term.what}: {score:.3g}, where 99 % of correct rows stay below {term.usual:.3g}"
         others = sum(nats.values()) - nats.get(term.monitor, 0.0)
         return f"{text} ({nats.get(term.monitor, 0.0):.1f} nats; the other signals {others:.1f})"
+
+
+def _step(knots: Sequence[float], values: Sequence[float], at: float) -> float:
+    return values[min(bisect_left(knots, at), len(values) - 1)]

@@ -86,7 +86,7 @@ class Session:
             )
             self._rules = {str(m["name"]): str(m["rule"]) for m in metadata["monitors"]}
             self._explanations = {
-                str(m["name"]): Explanation.from_json(m["terms"])
+                str(m["name"]): Explanation.from_json(m["terms"], m.get("stack"))
                 for m in metadata["monitors"]
                 if "terms" in m
             }

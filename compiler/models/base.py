@@ -135,8 +135,8 @@ class Model(ABC):
     def _tap(self, tensor: Tensor) -> Tap:
         """The tensor as a tap that knows its channels, if it is a feature map."""
         tap, axis = tap_of(tensor), self.graph.channel_axis
-        if len(tensor.shape) < 3 or len(tensor.long_axes) < 2:
-            return tap
+        if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
+            return tap  # an image is its pixels, not its mean brightness
         return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)
 
     def untapped(self) -> TappedModel:

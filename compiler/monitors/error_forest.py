@@ -28,6 +28,7 @@ from edgemon.compiler.recording import Recording
 Floats = npt.NDArray[np.float64]
 
 UNIT = 1 << 12  # of whole numbers that leaves hold
+LARGEST_SUM = 1 << 24  # of leaves: what float32, and so ONNX's trees, add exactly
 
 
 class WholeNetworkMonitor(MonitorEstimator):
@@ -173,7 +174,11 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         trees = [t.tree_ for t in self.boosted_.estimators_[:, k]]
         values = [t.value[:, 0, 0] * self.boosted_.learning_rate for t in trees]
         values[0] = values[0] + self.start_[k]
-        forest = Forest.from_sklearn(trees, [np.rint(v * UNIT) for v in values])
+        # A leaf with rows of one class can be worth any number of nats: more than the sum of all
+        # trees can hold, and than any other tree could outvote.
+        most = LARGEST_SUM // len(trees)
+        leaves = [np.clip(np.rint(v * UNIT), -most, most) for v in values]
+        forest = Forest.from_sklearn(trees, leaves)
         total = builder.node("trees", x, tables=forest.pack("float64"))
         return builder.node("scale", total, tables=[np.array([1 / UNIT])])
 

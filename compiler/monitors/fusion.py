@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.stack import Choice, choose, stack_weights
 from edgemon.compiler.monitors.tails import UNIT, Surprise, forest_of
+from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
 
 Floats = npt.NDArray[np.float64]
@@ -86,7 +88,9 @@ class FusionMonitor(MonitorEstimator):
         for member in self.members:
             try:
                 fitted.append(member.fit(recording))
+                _require_lowerable(member, recording)
             except CompileError as error:
+                fitted = [m for m in fitted if m is not member]
                 left_out[member.kind] = str(error)
         return self.take(fitted, left_out)
 
@@ -179,9 +183,19 @@ class FusionMonitor(MonitorEstimator):
         """Of the terms, as the artifact's monitors are called."""
         return [f"{self.kind}.{t.member.kind}" for t in self.terms_]
 
-    def terms_json(self) -> list[dict[str, Any]]:
+    def explanation_json(self) -> dict[str, Any]:
         """What it takes to explain an alarm: for each signal its steps of surprise, in the units
-        that people are shown."""
+        that people are shown; where there is novelty, also those of the stack (nats)."""
+        found: dict[str, Any] = {"terms": self._terms_json()}
+        if any(t.novelty for t in self.terms_):
+            stack = self.stack_surprise_
+            found["stack"] = {
+                "knots": [_above(k / UNIT) for k in stack.knots.tolist()],
+                "values": [_short(v) for v in stack.values.tolist()],
+            }
+        return found
+
+    def _terms_json(self) -> list[dict[str, Any]]:
         found = []
         for name, term, score in zip(
             self.signal_names(), self.terms_, self.signal_scores_, strict=True
@@ -191,9 +205,10 @@ class FusionMonitor(MonitorEstimator):
                 {
                     "monitor": name,
                     "what": term.member.what,
-                    "knots": [_short(shown(k)) for k in term.surprise.knots.tolist()],
+                    "knots": [_above(shown(k)) for k in term.surprise.knots.tolist()],
                     "values": [_short(term.weight * v) for v in term.surprise.values.tolist()],
                     "usual": _short(shown(term.usual)),
+                    "learned": not term.novelty,
                 }
             )
         return found
@@ -210,9 +225,23 @@ class FusionMonitor(MonitorEstimator):
         }
 
 
+def _require_lowerable(member: MonitorEstimator, recording: Recording) -> None:
+    """Raises CompileError if a fitted member makes no device program."""
+    builder = Builder(recording.taps, real=True)
+    predicted = predicted_class(builder, 0)
+    score = member.lower(builder, predicted)
+    quantise(builder.program(predicted, [Monitor(member.kind, score.id, 0.0, 0.0)]))
+
+
 def _short(value: float) -> float:
     """To five digits: metadata is for people, and takes room on the device."""
     return float(f"{value:.5g}")
+
+
+def _above(knot: float) -> float:
+    """A knot to seven digits, never lower: scores often lie on one, and are on its near side."""
+    short = float(f"{knot:.7g}")
+    return short if short >= knot else float(f"{knot + abs(knot) * 1e-6:.7g}")
 
 
 def _looked_up(table: tuple[Floats, Floats], scores: Floats) -> Floats:

@@ -55,6 +55,12 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         if len(present) < 2:
             raise CompileError("rmds: the fit rows are all of one class")
         x = joined_values(recording, self.taps)
+        varying = np.ptp(x, axis=0) > 0
+        if len(labels) <= len(present) or not varying.all():
+            raise CompileError(
+                "rmds: needs more fit rows than classes, and features that all vary; "
+                f"{int((~varying).sum())} of {x.shape[1]} features never do"
+            )
         scaler = StandardScaler().fit(x)
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
         y = model.fit(scaler.transform(x), labels).transform(scaler.transform(x))
@@ -118,6 +124,8 @@ class DensityMonitor(MonitorEstimator):
         x = joined_values(recording, self.taps)
         scaler = StandardScaler().fit(x)
         most = min(self.dims, x.shape[1], len(x) - 1)
+        if most < 1 or not np.ptp(x, axis=0).any():
+            raise CompileError("density: the features never change on the fit rows")
         pca = PCA(most, svd_solver="full").fit(scaler.transform(x))
         variance = np.maximum(pca.explained_variance_, pca.explained_variance_[0] * FLATTEST)
         self.explained_ = float(pca.explained_variance_ratio_.sum())

@@ -134,5 +134,9 @@ class MahalanobisGapMonitor(LinearOpinion):
     )
 
     def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        if len(labels) <= len(np.unique(labels)) or not x.any():
+            raise CompileError(
+                "mahalanobis_gap: needs more fit rows than classes, and features that vary"
+            )
         model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)

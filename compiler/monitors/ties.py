@@ -45,13 +45,15 @@ def ties_cost_power(scores: npt.NDArray[Any], softmax: npt.NDArray[Any], rate: f
 class TieBreak:
     """Ranks of a score, and of the softmax within each."""
 
-    values: Floats  # ascending: above the k-th value begins rank k + 1
+    values: Floats  # ascending: above the k-th begins rank k + 1
     softmax: Floats
 
     @classmethod
     def of(cls, scores: Floats, softmax: Floats) -> TieBreak:
         """From the scores (n,) of right answers and the softmax's odds (n,) on them."""
-        values = np.unique(scores)
+        distinct = np.unique(scores)
+        # Halfway between two values: then a rounding on the way does not matter.
+        values = (distinct[:-1] + distinct[1:]) / 2
         if len(values) > STEPS - 1:  # as fine as the steps allow, finest where it is rare
             values = Surprise.of(scores).knots
         return cls(values, Surprise.of(softmax).knots)

@@ -117,7 +117,6 @@ def _monitor(fitted: Fitted, index: int, wrong: Bools) -> dict[str, Any]:
     kept = np.unique(np.linspace(0, n - 1, min(n, CURVE_POINTS)).astype(int))
     return {
         "source": estimator.source,
-        "reason": estimator.reason(),
         "settings": _settings(estimator),
         "steps": cost.monitor_steps(fitted.program)[monitor.name],
         **_judged(verdicts, rank, wrong),

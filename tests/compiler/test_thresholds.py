@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate, order_statistic
+from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget, calibrate, order_statistic
 
 
 def test_known_order_statistics() -> None:
@@ -49,3 +49,15 @@ def test_the_promise_holds_for_tied_scores() -> None:
 def test_nonsense_is_refused(rate: float, confidence: float) -> None:
     with pytest.raises(CompileError, match="between 0 and 1"):
         FalseAlarmTarget(rate, confidence)
+
+
+def test_a_tiny_rate_needs_many_rows_and_says_how_many() -> None:
+    with pytest.raises(CompileError, match=r"needs 29957322735539\d+ correct"):
+        order_statistic(100, FalseAlarmTarget(1e-15))
+
+
+@pytest.mark.parametrize(("rate", "confidence"), [(0.3, 0.51), (0.3, 0.657), (0.1, 0.95)])
+def test_just_enough_rows_are_enough(rate: float, confidence: float) -> None:
+    """The number of rows and the order statistic once rounded differently."""
+    target = MissTarget(rate, confidence)
+    assert np.isfinite(target.threshold(np.arange(target.rows_needed)))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder, Tap
+from edgemon.compiler.ir import Monitor as ProgramMonitor
 from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
@@ -114,3 +120,38 @@ def test_forest_is_that_of_scikit_learn(rows: Recording) -> None:
     p = monitor.forest_.predict_proba(x)[:, 1]
     found = real_scores(monitor, rows) / (8 * 4096)
     np.testing.assert_allclose(found, p - 0.5, atol=2e-4)
+
+
+def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
+    """A leaf with rows of one rare class is worth hundreds of nats: more than a sum holds."""
+    rng = np.random.default_rng(0)
+    builder = Builder([Tap("output", "float32", 3), Tap("features", "float32", 4)], real=True)
+    monitor = MONITORS["boosted_opinion"](taps=("features",))
+    x = rng.random((4000, 4))
+    labels = np.where(x[:, 0] < 0.95, 0, np.where(x[:, 1] < 0.5, 1, 2))
+    recording = SimpleNamespace(
+        labels=labels, n_classes=3, features=lambda _name: x, taps=builder.taps
+    )
+    monitor.fit(recording)
+    predicted = builder.node("argmax", 0)
+    score = monitor.lower(builder, predicted)
+    program = quantise(builder.program(predicted, [ProgramMonitor("m", score.id, 0.0, 0.0)]))
+    for node in (n for n in program.nodes if n.op == "trees"):
+        assert np.abs(node.tables[1].astype(np.int64)).max() * 100 <= 1 << 24
+
+
+@pytest.mark.parametrize("kind", ["mahalanobis_gap", "rmds"])
+def test_one_row_a_class_is_refused_in_a_sentence(rows: Recording, kind: str) -> None:
+    labels = np.asarray(rows.labels)
+    few = rows.take([int(np.flatnonzero(labels == c)[0]) for c in range(CLASSES)])
+    with pytest.raises(CompileError, match="needs more fit rows than classes"):
+        MONITORS[kind](taps=("features",)).fit(few)
+
+
+@pytest.mark.parametrize("kind", ["density", "rmds", "mahalanobis_gap"])
+def test_features_that_never_change_are_refused_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    rows = make_recording(tmp_path, "int8", 100, 0)
+    file = rows.files[2]
+    file.write(0, np.zeros((100, WIDTH), np.int8))
+    with pytest.raises(CompileError, match=kind):
+        MONITORS[kind](taps=("features",)).fit(rows)
