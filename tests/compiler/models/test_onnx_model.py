@@ -65,6 +65,7 @@ def test_rules_find_the_parts_of_a_convolutional_classifier(tmp_path: Path, firs
         "gap": ["pooled"],
         "dense": ["scores"],
         "activation": ["features"],
+        "middle": ["features"],
     }
     assert model.input.layout == ("nchw" if first else "nhwc")
 

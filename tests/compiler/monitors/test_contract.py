@@ -147,7 +147,7 @@ def test_shared_nodes_are_shared(splits: Splits) -> None:
     [
         ("", "name each monitor once"),
         ("softmax,softmax", "name each monitor once"),
-        ("sofmax", "unknown monitor 'sofmax'; there are softmax"),
+        ("sofmax", "unknown monitor 'sofmax'; there are auto, softmax"),
         ("box:gama=1", "unknown setting 'gama=1'; it has gamma, tau"),
         ("box:gamma=wide", "gamma='wide' is not a number"),
         ("box:projection=umap", "projection='umap' is unknown; use none, simple, pca, isomap"),
