@@ -155,3 +155,14 @@ def test_features_that_never_change_are_refused_in_a_sentence(tmp_path: Path, ki
     file.write(0, np.zeros((100, WIDTH), np.int8))
     with pytest.raises(CompileError, match=kind):
         MONITORS[kind](taps=("features",)).fit(rows)
+
+
+def test_some_dead_features_do_no_harm(tmp_path: Path) -> None:
+    """Dead neurons are common: only a layer that never changes is refused."""
+    rows = make_recording(tmp_path, "int8", 400, 0)
+    codes = rows.codes("features").copy()
+    codes[:, 3] = -128
+    rows.files[2].write(0, codes)
+    for kind in ("rmds", "mahalanobis_gap", "density", "second_opinion"):
+        scores = real_scores(MONITORS[kind](taps=("features",)).fit(rows), rows)
+        assert np.isfinite(scores).all()
