@@ -179,6 +179,7 @@ def _boxes(c: Context) -> Value:
 
 
 def _trees(c: Context) -> Value:
+    c.require(c.is_int(c.x) or c.is_float(c.x), "needs a vector of int32 or narrower, or of floats")
     forest = Forest.unpack(c.tables, c.x.dtype)
     forest.check(c.x.length)
     if c.x.dtype == REAL:

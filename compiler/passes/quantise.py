@@ -26,8 +26,10 @@ Array = npt.NDArray[Any]
 UNIT_BITS = 30  # 1.0 in a table of exponentials
 LARGEST_WEIGHT = 1 << 14
 NEVER: dict[str, float | int] = {
-    "float32": float(np.finfo(np.float32).max), "integer": 1 << MAX_BITS["int64"],
-}  # fmt: skip
+    "float32": float(np.finfo(np.float32).max),
+    "int32": int(np.iinfo(np.int32).max),
+    "int64": 1 << MAX_BITS["int64"],
+}
 EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in 30 bits
 
@@ -107,7 +109,7 @@ class _Quantiser:
 
         def raw(threshold: float) -> float | int:
             if threshold == np.inf:  # a signal that never alarms by itself
-                return NEVER["float32" if self._is_float(score) else "integer"]
+                return NEVER[self.out.value(score.id).dtype]
             if self._is_float(score):
                 return float(f32_at_most(threshold))
             return code_at_most(threshold, score)
@@ -223,7 +225,8 @@ class _Quantiser:
 
     def _trees(self, node: Node) -> Represented:
         x = self._in(node)
-        if self.out.value(x.id).bits > EXACT_BITS:
+        value = self.out.value(x.id)
+        if value.bits > EXACT_BITS or value.dtype == "int64":
             x = Represented(self._float(x))
         forest = Forest.unpack(node.tables, "float64")
         inner = ~forest.is_leaf

@@ -7,12 +7,15 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler import fitting
+from edgemon.compiler.emit import flat
+from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.evaluation import evaluate
+from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors import MONITORS, Score
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.stack import FEWEST_ERRORS, choose, stack_weights
+from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.runtime.explanation import Explanation
@@ -171,3 +174,18 @@ def test_a_member_that_cannot_be_lowered_is_left_out(splits: Splits) -> None:
     fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
     assert monitor.left_out_ == {"unlowerable": "too large"}
     assert monitor.details()["left_out"] == {"unlowerable": "too large"}
+
+
+@pytest.mark.parametrize("kind", ["forest", "odin_t", "energy"])
+def test_a_signal_of_any_number_type_is_silent_everywhere(splits: Splits, kind: str) -> None:
+    """A signal's threshold was beyond int32, which ONNX could not hold."""
+    taps = {"forest": ("features", "logits")}.get(kind, ("logits",))
+    monitor = MONITORS["errors"](taps=("features", "logits"))
+    assert isinstance(monitor, FusionMonitor)
+    monitor.set_params(signals=(MONITORS[kind](taps=taps),))
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}))
+    rows = list(blocks(fitted.program, splits["test"]))
+    proof = prove(artifact, onnx_emitter.emit(fitted.program, {}), rows)
+    assert proof.first_mismatch is None
+    assert not fitted.on_test.verdicts[:, 1].any()
