@@ -19,7 +19,6 @@ Array = npt.NDArray[Any]
 
 UNIT = 1 << 16  # increments and limit are in 1/UNIT nat
 LARGEST = 1 << 24  # of an increment and of the limit
-MOST_BINS, MOST_ALTERNATIVES = 32, 16
 MOST_IMAGES = (1 << 32) - 1  # counters stay there
 
 

@@ -30,6 +30,8 @@ from edgemon.compiler.splits import divide
 from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
+Floats = npt.NDArray[np.float64]
+
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
 LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
@@ -119,11 +121,9 @@ def fit_monitors(
     scores = [e.lower(builder, predicted) for e in estimators]
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
     plain = scores
-    if any(calibrated):
-        ranked_by = logits or output
-        # A fusion's score is a sum that explains itself; a rank would not.
-        alone = tuple(c and e not in fusions for c, e in zip(calibrated, estimators, strict=True))
-        scores = without_ties(builder, predicted, scores, alone, ranked_by, rows["fit"], target)
+    # A fusion's score is a sum that explains itself; a rank would not.
+    alone = tuple(c and e not in fusions for c, e in zip(calibrated, estimators, strict=True))
+    scores = without_ties(builder, predicted, scores, alone, logits or output, rows["fit"], target)
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
@@ -151,18 +151,31 @@ def without_ties(
     """The scores, of which those are ranked anew whose ties would cost the threshold its power.
     Fit rows tell, so that threshold rows stay untouched."""
     rows = rows.take(np.flatnonzero(rows.correct)[:MOST_TIED_ROWS])
-    if not len(rows):
+    if not len(rows) or not any(calibrated):
         return scores
     softmax = softmax_odds(builder, logits, predicted)
-    monitors = [Monitor(str(i), s.id, 0.0, 0.0) for i, s in enumerate([*scores, Score(softmax)])]
-    program, represented = quantise_scores(builder.program(predicted, monitors))
-    found = [r.real(s) for r, s in zip(represented, evaluate(program, rows).scores, strict=True)]
-    return [
-        TieBreak.of(values, found[-1]).lower(builder, score, softmax)
-        if promised and ties_cost_power(values, found[-1], target.rate)
-        else score
-        for score, values, promised in zip(scores, found[:-1], calibrated, strict=True)
+    asked = [
+        *(s for s, promised in zip(scores, calibrated, strict=True) if promised),
+        Score(softmax),
     ]
+    monitors = [Monitor(str(i), s.id, 0.0, 0.0) for i, s in enumerate(asked)]
+    program, represented = quantise_scores(builder.program(predicted, monitors))
+    raw = evaluate(program.trimmed(), rows).scores
+    *found, odds = (r.real(s) for r, s in zip(represented, raw, strict=True))
+    values = iter(found)
+    return [
+        _ranked(builder, score, next(values), softmax, odds, target) if promised else score
+        for score, promised in zip(scores, calibrated, strict=True)
+    ]
+
+
+def _ranked(
+    builder: Builder, score: Score, values: Floats, softmax: int, odds: Floats, target: Target
+) -> Score:
+    """The score of rows with these values, ranked where that is worth it."""
+    if not ties_cost_power(values, odds, target.rate):
+        return score
+    return TieBreak.of(values, odds).lower(builder, score, softmax)
 
 
 def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
@@ -249,10 +262,10 @@ def _assess(
     return each, assess(found.verdict != Verdict.TRUST, found.verdict, wrong)
 
 
-def self_test(program: Program, rows: Recording) -> flat.SelfTest:
-    """Vectors for the device's power-on test: for each monitor a row of each verdict that occurs,
-    and one with a NaN where a tap is float."""
-    found = evaluate(program, rows)
+def self_test(fitted: Fitted, rows: Recording) -> flat.SelfTest:
+    """Vectors for the device's power-on test, from the test rows: for each monitor a row of each
+    verdict that occurs, and one with a NaN where a tap is float."""
+    program, found = fitted.program, fitted.on_test
     chosen = {0}
     for column in found.verdicts.T:
         chosen |= {int(np.argmax(column == v)) for v in np.unique(column)}

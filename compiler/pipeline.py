@@ -170,7 +170,7 @@ def compile_bundle(
         artifact = flat.write(
             flat.Artifact(
                 fitted.program, tapped.sha256, metadata,
-                fitting.self_test(fitted.program, rows["test"]), drift,
+                fitting.self_test(fitted, rows["test"]), drift,
             )
         )  # fmt: skip
         onnx = onnx_emitter.emit(fitted.program, metadata)

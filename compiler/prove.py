@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,6 @@ Progress = Callable[[int, int], None]
 
 MOST_BASE_ROWS, BASE_ELEMENTS = 4096, 1 << 24  # from which neighbours start
 BLOCK_ELEMENTS = 1 << 21  # bounds the memory that ONNX Runtime needs for the largest op
-
-
-class Implementation(Protocol):
-    """Something that evaluates the artifact."""
-
-    def evaluate(self, taps: Rows) -> Evaluation: ...
 
 
 @dataclass

@@ -19,12 +19,12 @@ monitors = ["msp_t", "forest:trees=1", "errors"]    # each as ``--monitor`` take
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.monitors import parse
 from edgemon.runtime.preprocess import Preprocess
@@ -67,15 +67,7 @@ class Spec:
     def read(cls, path: Path, root: Path | None = None) -> Spec:
         """Raises BenchError that names the key that is missing or wrong. ``root`` defaults to the
         file's folder."""
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise BenchError(f"{path}: is no TOML: {error}") from None
-        folder = path.parent if root is None else root
-        if not folder.is_dir():
-            raise BenchError(f"--root {folder}: is no folder")
+        content, folder = read_description(path, root)
         tables, defaults = content.get("case", []), content.get("defaults", {})
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
             raise BenchError(f"{path}: case must be tables, [[case]]")

@@ -28,11 +28,11 @@ deepinfer = "notifications.csv"
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
 
 SPLITS = ("train", "val", "test")
@@ -83,15 +83,7 @@ class Study:
     def read(cls, path: Path, root: Path | None = None) -> Study:
         """Raises BenchError that names the key that is missing or wrong. ``root`` defaults to the
         file's folder."""
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise BenchError(f"{path}: is no TOML: {error}") from None
-        folder = path.parent if root is None else root
-        if not folder.is_dir():
-            raise BenchError(f"--root {folder}: is no folder")
+        content, folder = read_description(path, root)
         datasets = tuple(_entry(path, DatasetEntry, t) for t in _tables(path, content, "dataset"))
         if not datasets:
             raise BenchError(f"{path}: describes no [[dataset]]")

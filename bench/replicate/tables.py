@@ -46,13 +46,6 @@ def unseen(study: Study, entry: DatasetEntry, n_features: int) -> Rows:
     return _rows(entry, table[:, :n_features], table[:, -1])
 
 
-def feature_names(study: Study, entry: DatasetEntry) -> list[str]:
-    """Names of the features, in the model's order."""
-    if entry.source:
-        return list(_wanted(entry, _numbers(study.file(entry.source))[0]))
-    return _numbers(study.file(entry.x.format(split="test")))[0]
-
-
 def printed(study: Study, table: str) -> dict[str, dict[str, str]]:
     """A printed table by model; empty if the study names none."""
     if table not in study.printed:

@@ -55,6 +55,15 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     return (named[0],)
 
 
+WIDEST_INPUT = 256  # elements of a model's input that still make small tables
+
+
+def narrow_input(graph: Graph) -> Tensor | None:
+    """The model's input, if it is readable and narrow, as a table's row is."""
+    entry = graph.tensors[graph.inputs[0]]
+    return entry if entry.length <= WIDEST_INPUT and obstacle(graph, entry) is None else None
+
+
 def tap_of(tensor: Tensor) -> Tap:
     """The tensor as a tap: flat; an integer tensor without quantisation stands for itself."""
     problem = _unreadable(tensor)

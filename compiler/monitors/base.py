@@ -85,6 +85,17 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
                     f"--monitor {self.kind}: {name}={value} must lie between {least:g} and {most:g}"
                 )
 
+    def require_both(self, recording: Recording) -> npt.NDArray[np.bool_]:
+        """(n,): is the model's answer wrong? Raises CompileError unless there are both kinds."""
+        wrong = ~recording.correct
+        if not wrong.any() or wrong.all():
+            raise CompileError(
+                f"{self.kind}: all {wrong.size} fit rows are classified "
+                f"{'wrongly' if wrong.all() else 'correctly'}; it learns from both, so fit on rows "
+                "that the model was not trained on (--fit)"
+            )
+        return wrong
+
     def check_taps(self) -> None:
         """Raises CompileError unless the number of taps suits the method."""
         most = len(self.taps) if self.most_taps is None else self.most_taps

@@ -21,7 +21,6 @@ from edgemon.compiler.ir import Builder
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.gaussian import WIDEST_INPUT
 from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
 from edgemon.compiler.recording import Recording
 
@@ -38,9 +37,8 @@ class WholeNetworkMonitor(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        if reads_input(model):
-            return (model.graph.tensors[model.graph.inputs[0]].name, *self.default_taps)
-        return self.default_taps
+        entry = tap_rules.narrow_input(model.graph)
+        return self.default_taps if entry is None else (entry.name, *self.default_taps)
 
 
 class ForestMonitor(WholeNetworkMonitor):
@@ -75,13 +73,7 @@ class ForestMonitor(WholeNetworkMonitor):
         """Needs right and wrong rows among the fit rows."""
         self.check_taps()
         self.check_settings()
-        wrong = ~recording.correct
-        if not wrong.any() or wrong.all():
-            raise CompileError(
-                f"forest: all {wrong.size} fit rows are classified "
-                f"{'wrongly' if wrong.all() else 'correctly'}; it learns from both, so fit on rows "
-                "that the model was not trained on (--fit)"
-            )
+        wrong = self.require_both(recording)
         self.forest_ = RandomForestClassifier(
             self.trees, max_depth=self.max_depth, min_samples_leaf=self.min_rows,
             class_weight="balanced", bootstrap=self.trees > 1, random_state=self.seed,
@@ -128,7 +120,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         self.seed = seed
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        return super().analyse(model)[:1] if reads_input(model) else self.default_taps
+        entry = tap_rules.narrow_input(model.graph)
+        return self.default_taps if entry is None else (entry.name,)
 
     def fit(self, recording: Recording) -> Self:
         """Needs labels of at least two classes."""
@@ -190,9 +183,3 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
             "trees": int(self.boosted_.estimators_.size),
             "accuracy_on_fit_rows": self.accuracy_,
         }
-
-
-def reads_input(model: Model) -> bool:
-    """Is the model's input narrow enough for trees, and readable?"""
-    entry = model.graph.tensors[model.graph.inputs[0]]
-    return entry.length <= WIDEST_INPUT and tap_rules.obstacle(model.graph, entry) is None

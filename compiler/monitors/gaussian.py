@@ -28,7 +28,6 @@ from edgemon.compiler.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 
-WIDEST_INPUT = 256  # elements of a model's input that still make a small table
 FLATTEST = 1e-3  # least variance of a component, as a share of the largest
 
 
@@ -149,6 +148,5 @@ def early_features(model: Model) -> tuple[str, ...]:
     """Rule or name of what an early-layer monitor reads."""
     if "middle" in tap_rules.suggest(model.graph):
         return ("middle",)
-    entry = model.graph.tensors[model.graph.inputs[0]]
-    readable = tap_rules.obstacle(model.graph, entry) is None
-    return (entry.name,) if readable and entry.length <= WIDEST_INPUT else ("penultimate",)
+    entry = tap_rules.narrow_input(model.graph)
+    return ("penultimate",) if entry is None else (entry.name,)

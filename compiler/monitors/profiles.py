@@ -10,11 +10,7 @@ from edgemon.compiler.monitors.base import MonitorEstimator
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.gaussian import (
-    WIDEST_INPUT,
-    DensityMonitor,
-    RelativeMahalanobisMonitor,
-)
+from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
@@ -64,8 +60,7 @@ def _error_signals(model: Model, seed: int) -> tuple[MonitorEstimator, ...]:
             SecondOpinionMonitor(seed=seed), MahalanobisGapMonitor(seed=seed), BoundaryMonitor(),
             PrototypeOddsMonitor(seed=seed),
         ]  # fmt: skip
-    entry = model.graph.tensors[model.graph.inputs[0]]
-    if entry.length <= WIDEST_INPUT:
+    if tap_rules.narrow_input(model.graph) is not None:
         signals.append(ForestMonitor(seed=seed))
         if model.n_classes <= MOST_CLASSES:
             signals.append(BoostedOpinionMonitor(seed=seed))

@@ -79,13 +79,7 @@ class ProphecyMonitor(MonitorEstimator):
         """Needs right and wrong rows among the fit rows."""
         self.check_taps()
         self.check_settings()
-        wrong = ~recording.correct
-        if not wrong.any() or wrong.all():
-            raise CompileError(
-                f"prophecy: all {wrong.size} fit rows are classified "
-                f"{'wrongly' if wrong.all() else 'correctly'}; a rule needs both, so fit on rows "
-                "that the model was not trained on (--fit)"
-            )
+        wrong = self.require_both(recording)
         self.wrong_rows_ = int(wrong.sum())
         self.symbols_ = ["channel" if recording.tap(n).channels else "x" for n in self.taps]
         train, held_out = self._parts(wrong)

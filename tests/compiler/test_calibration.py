@@ -52,7 +52,7 @@ def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> 
         assert alarms[own].mean() <= 0.1
         # As many alarms as the exact thresholds give, but for scores in the last float's place.
         assert abs(int(alarms[own].sum()) - int((scores[own] > threshold).sum())) <= 1
-    vectors = fitting.self_test(fitted.program, splits["test"])
+    vectors = fitting.self_test(fitted, splits["test"])
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     proof = prove(
         artifact, onnx_emitter.emit(fitted.program, {}), evaluation.blocks(fitted.program, rows)

@@ -66,9 +66,7 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
     target = FalseAlarmTarget()
     fitted = fitting.fit_monitors(estimators, "output", rows, target)
     artifact = flat.write(
-        flat.Artifact(
-            fitted.program, "00" * 32, {}, fitting.self_test(fitted.program, rows["test"])
-        )
+        flat.Artifact(fitted.program, "00" * 32, {}, fitting.self_test(fitted, rows["test"]))
     )
     manifest = {
         "edgemon": "1",

@@ -259,7 +259,13 @@ def test_wrong_taps_fault_every_row(
 
 
 def test_no_rows(native: _native.Monitor) -> None:
-    native.evaluate([CODES[:0], REALS[:0]], 0, *columns(0))
+    """Nothing is read or written, and the monitor works as before."""
+    out = columns(1)
+    untouched = [column.tobytes() for column in out]
+    native.evaluate([CODES[:0], REALS[:0]], 0, *(column[:0] for column in out))
+    assert [column.tobytes() for column in out] == untouched
+    native.evaluate([CODES[:1], REALS[:1]], 1, *out)
+    assert [column.tobytes() for column in out] != untouched
 
 
 def test_bytes_and_tuples_are_buffers_too(native: _native.Monitor) -> None:

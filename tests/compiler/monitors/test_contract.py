@@ -97,7 +97,7 @@ def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
 
 def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Splits) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
-    vectors = fitting.self_test(fitted.program, splits["test"])
+    vectors = fitting.self_test(fitted, splits["test"])
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
     proof = prove(artifact, onnx, evaluation.blocks(fitted.program, splits["test"]))

@@ -67,7 +67,7 @@ def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording])
     # Only rows of the upper value alarm.
     high = rows.features("features")[:, 0] > fitted.estimators[0].median_
     assert high[alarms].all()
-    vectors = fitting.self_test(fitted.program, splits["test"])
+    vectors = fitting.self_test(fitted, splits["test"])
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
     assert prove(artifact, onnx, evaluation.blocks(fitted.program, rows)).first_mismatch is None
