@@ -27,8 +27,8 @@ from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.runtime.monitor import Monitor
+from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording
-from tests.test_command_line import document, edgemon, refused
 
 TARGET = FalseAlarmTarget()
 ROWS = 900

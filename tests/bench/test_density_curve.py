@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_command_line import DATA, MODEL, document, edgemon, refused
+from tests.command_line import DATA, MODEL, document, edgemon, refused
 
 FIT, TEST = f"{DATA}[0:900]", f"{DATA}[900:1395]"
 

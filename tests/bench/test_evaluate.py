@@ -12,7 +12,7 @@ from edgemon.bench import verdicts
 from edgemon.bench.errors import BenchError
 from edgemon.bench.evaluate import evaluate_files
 from edgemon.runtime.evaluation import Verdict
-from tests.test_command_line import document, edgemon, refused
+from tests.command_line import document, edgemon, refused
 
 HEADER = "row,label,prediction,verdict,score\n"
 ROWS = "0,1,1,trust,0.1\n1,1,0,alarm,0.9\n2,0,0,uncertain,0.6\n3,0,1,trust,0.2\n"

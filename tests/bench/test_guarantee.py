@@ -9,7 +9,7 @@ import pytest
 
 from edgemon.bench.guarantee import LEVELS, scores_of, study
 from edgemon.compiler.errors import CompileError
-from tests.test_command_line import document
+from tests.command_line import document
 
 
 @pytest.mark.parametrize("seed", [0, 1])

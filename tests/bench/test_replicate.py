@@ -15,8 +15,8 @@ from edgemon.bench.replicate import process, tables
 from edgemon.bench.replicate.figure import bar_chart
 from edgemon.bench.replicate.stored import stored_results
 from edgemon.bench.replicate.study import Study
+from tests.command_line import document, edgemon, refused
 from tests.compiler.methods.published import PACK, STUDY
-from tests.test_command_line import document, edgemon, refused
 
 
 @pytest.fixture(scope="module")

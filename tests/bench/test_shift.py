@@ -18,8 +18,8 @@ from edgemon.bench.shift.corruptions import (
     fog,
     plasma,
 )
+from tests.command_line import DATA, MODEL, document, edgemon, refused
 from tests.conftest import DEMO
-from tests.test_command_line import DATA, MODEL, document, edgemon, refused
 
 
 def rng() -> np.random.Generator:

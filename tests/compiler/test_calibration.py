@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from edgemon.compiler import evaluation, fitting, reference
+from edgemon.compiler.calibration import set_thresholds
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
+from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
+from edgemon.runtime.evaluation import Verdict
 from tests.compiler.recordings import CLASSES, make_recording
 
 TAPS = {"msp_t": ("logits",), "odin_t": ("logits",), "box": ("features",), "energy": ("logits",)}
@@ -123,3 +127,39 @@ def test_float_thresholds_of_classes_are_never_below_the_exact_ones(make: Make) 
         own = rows.predicted == c
         exact = target.threshold(raw[own & rows.correct])
         assert not (excess[own & (raw <= exact)] > 0).any()
+
+
+def faulty_program() -> Program:
+    """A score that overflows where the feature is large: such a row is a fault."""
+    tap = Tap("output", "float32", 2)
+    b = Builder([tap])
+    weights = [np.array([3e38, 0, 0, 1], np.float32), np.zeros(2, np.float32)]
+    score = b.node("max", b.node("affine", 0, tables=weights))
+    return b.program(b.node("argmax", 0), [Monitor("m", score, 0.0, 0.0)])
+
+
+def faulty_rows(folder: Path, faults: int) -> Recording:
+    """200 correct rows, some of which are faults."""
+    x = np.column_stack([np.zeros(200), np.linspace(1, 2, 200)]).astype(np.float32)
+    x[:faults, 0] = 1.5
+    labels = x.argmax(axis=1)
+    file = RowFile.create(folder / "output.npy", x.shape, "float32")
+    file.write(0, x)
+    tap = faulty_program().taps[0]
+    return Recording((tap,), (file,), np.arange(200), labels.astype(np.int32), labels, 2)
+
+
+def test_faults_count_as_alarms_when_thresholds_are_set(tmp_path: Path) -> None:
+    """Their score is stored as 0, which once made them look like the calmest of rows."""
+    target = FalseAlarmTarget(0.1, 0.9)
+    rows = faulty_rows(tmp_path, 8)
+    program = set_thresholds(faulty_program(), (True,), [rows], target)
+    found = evaluation.evaluate(program, rows)
+    assert (found.verdicts[:8, 0] == Verdict.FAULT).all()
+    assert 8 <= (found.verdicts[:, 0] != Verdict.TRUST).sum() <= 20
+
+
+def test_more_faults_than_the_promise_admits_are_refused(tmp_path: Path) -> None:
+    rows, target = [faulty_rows(tmp_path, 40)], FalseAlarmTarget(0.1, 0.9)
+    with pytest.raises(CompileError, match="m: more threshold rows are faults"):
+        set_thresholds(faulty_program(), (True,), rows, target)

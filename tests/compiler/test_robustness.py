@@ -21,10 +21,10 @@ from edgemon.compiler.recording import Recording
 from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
 from edgemon.runtime.evaluation import Verdict
+from tests.command_line import edgemon, refused
 from tests.compiler.monitors.test_contract import TAPS
 from tests.compiler.recordings import make_recording
 from tests.conftest import DEMO
-from tests.test_command_line import edgemon, refused
 from tests.tiny_onnx import write_tiny_onnx
 
 MODEL, DATA = str(DEMO / "digits_int8.tflite"), str(DEMO / "digits.npz")
