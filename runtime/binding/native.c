@@ -4,16 +4,10 @@
  * One call evaluates a whole batch without the GIL. Numbers cross as buffers, never as Python
  * objects; monitor.py gives them their NumPy shape.
  */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000
-#endif
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #endif
-#include <Python.h>
-
-#include "edgemon/edgemon.h"
+#include "buffers.h"
 
 #include <float.h>
 #include <string.h>
@@ -223,153 +217,9 @@ static PyObject *monitor_display(PyObject *op, PyObject *args) {
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(em_display(m, (size_t)index, n));
 }
 
-/* ---- batches ------------------------------------------------------------------------------- */
-
-/* The taps of a batch: `first` describes row 0, row r lies r * bytes[i] further. */
-typedef struct {
-    Py_buffer buffers[EM_MAX_TAPS];
-    em_tap first[EM_MAX_TAPS];
-    size_t bytes[EM_MAX_TAPS];
-    size_t held;  /* buffers to release */
-    size_t given; /* taps supplied, perhaps more than fit */
-} batch;
-
-/* The data type of a buffer; 0 for one that no tap can have. */
-static em_dtype dtype_of(const Py_buffer *buffer) {
-    const char *format = buffer->format == NULL ? "B" : buffer->format;
-    if (*format == '@' || *format == '=' || *format == '<') {
-        format++;
-    }
-    if (format[0] == '\0' || format[1] != '\0') {
-        return (em_dtype)0;
-    }
-    switch (format[0]) {
-    case 'b':
-        return EM_I8;
-    case 'B':
-        return EM_U8;
-    case 'h':
-        return buffer->itemsize == 2 ? EM_I16 : (em_dtype)0;
-    case 'f':
-        return buffer->itemsize == 4 ? EM_F32 : (em_dtype)0;
-    default:
-        return (em_dtype)0;
-    }
-}
-
-static void batch_release(batch *b) {
-    for (size_t i = 0; i < b->held; i++) {
-        PyBuffer_Release(&b->buffers[i]);
-    }
-    b->held = 0;
-}
-
-/* Describes buffer i so that em_evaluate finds any mismatch and reports it as a fault. */
-static int batch_describe(batch *b, size_t i, size_t rows) {
-    const Py_buffer *buffer = &b->buffers[i];
-    const size_t itemsize = buffer->itemsize > 0 ? (size_t)buffer->itemsize : 1;
-    const size_t count = (size_t)buffer->len / itemsize;
-    if ((uintptr_t)buffer->buf % itemsize != 0) {
-        PyErr_Format(PyExc_ValueError, "the buffer of tap %zu is not aligned for its elements", i);
-        return -1;
-    }
-    size_t length = rows > 0 ? count / rows : 0;
-    if (length > UINT32_MAX || (rows > 0 && count % rows != 0)) {
-        length = UINT32_MAX; /* no tap has this length: a fault */
-    }
-    b->first[i].data = buffer->buf;
-    b->first[i].dtype = dtype_of(buffer);
-    b->first[i].length = (uint32_t)length;
-    b->bytes[i] = length * itemsize;
-    return 0;
-}
-
-static int batch_acquire(batch *b, PyObject *taps, Py_ssize_t rows) {
-    b->held = 0;
-    if (rows < 0) {
-        PyErr_Format(PyExc_ValueError, "rows is %zd; it cannot be negative", rows);
-        return -1;
-    }
-    const Py_ssize_t given = PySequence_Size(taps);
-    if (given < 0) {
-        return -1;
-    }
-    b->given = (size_t)given;
-    for (size_t i = 0; i < b->given && i < EM_MAX_TAPS; i++) {
-        PyObject *item = PySequence_GetItem(taps, (Py_ssize_t)i);
-        if (item == NULL) {
-            batch_release(b);
-            return -1;
-        }
-        const int got = PyObject_GetBuffer(item, &b->buffers[i], PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
-        Py_DECREF(item);
-        if (got < 0) {
-            batch_release(b);
-            return -1;
-        }
-        b->held++;
-        if (batch_describe(b, i, (size_t)rows) < 0) {
-            batch_release(b);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static em_status evaluate_row(const em_monitor *m, const batch *b, size_t row, void *workspace,
-                              em_result *result) {
-    em_tap taps[EM_MAX_TAPS];
-    for (size_t i = 0; i < b->held; i++) {
-        taps[i] = b->first[i];
-        /* Only a batch of the right lengths is moved along; a fault reads nothing. */
-        taps[i].data = (const char *)b->first[i].data +
-                       (b->first[i].length == UINT32_MAX ? 0 : row * b->bytes[i]);
-    }
-    return em_evaluate(m, taps, b->given, workspace, em_workspace_size(m), result);
-}
-
 /* ---- evaluate ------------------------------------------------------------------------------ */
 
-/* An output column: what the caller must supply. */
-typedef struct {
-    const char *name;
-    const char *formats; /* type characters that mean such an integer */
-    Py_ssize_t itemsize;
-    size_t per_row;
-} column;
-
 enum { VERDICT, REASON, PREDICTED, VERDICTS, SCORES, COLUMNS };
-
-static int acquire_column(const column *want, PyObject *object, Py_ssize_t rows, Py_buffer *out) {
-    if (PyObject_GetBuffer(object, out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) < 0) {
-        return -1;
-    }
-    const char *format = out->format == NULL ? "B" : out->format;
-    if (*format == '@' || *format == '=' || *format == '<') {
-        format++;
-    }
-    const size_t count = (size_t)rows * want->per_row;
-    const int right_type = format[0] != '\0' && format[1] == '\0' &&
-                           strchr(want->formats, format[0]) != NULL &&
-                           out->itemsize == want->itemsize;
-    if (!right_type || (uintptr_t)out->buf % (size_t)want->itemsize != 0) {
-        PyErr_Format(PyExc_TypeError, "%s must be an aligned array of %zd-byte integers",
-                     want->name, want->itemsize);
-    } else if ((size_t)out->len / (size_t)want->itemsize != count) {
-        PyErr_Format(PyExc_ValueError, "%s has %zu elements, but the batch needs %zu", want->name,
-                     (size_t)out->len / (size_t)want->itemsize, count);
-    } else {
-        return 0;
-    }
-    PyBuffer_Release(out);
-    return -1;
-}
-
-static void release_columns(Py_buffer *columns, int held) {
-    for (int i = 0; i < held; i++) {
-        PyBuffer_Release(&columns[i]);
-    }
-}
 
 /* Row `row` of every column. */
 static void store(const Py_buffer *columns, size_t row, size_t n_monitors, const em_result *r) {

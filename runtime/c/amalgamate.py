@@ -17,6 +17,7 @@ SOURCES = (
     "em_open_nodes.c",
     "em_open.c",
     "em_ops_dense.c",
+    "em_ops_rules.c",
     "em_ops.c",
     "em_evaluate.c",
 )

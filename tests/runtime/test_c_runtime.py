@@ -174,7 +174,7 @@ def test_source_format() -> None:
     if not tool.exists() or "18.1.8" not in run(tool, "--version"):
         pytest.skip("clang-format 18.1.8 is not installed beside this Python")
     files = [path for path in C.rglob("*") if path.suffix in {".c", ".h", ".hpp"}]
-    files += [RUNTIME / "binding" / "native.c", *HERE.glob("*.[ch]"), *HERE.glob("*.cpp")]
+    files += [*(RUNTIME / "binding").glob("*.[ch]"), *HERE.glob("*.[ch]"), *HERE.glob("*.cpp")]
     style = f"--style=file:{C / '.clang-format'}"
     run(tool, "--dry-run", "-Werror", style, *files)
 

@@ -9,10 +9,9 @@
 EM_INTERNAL void em_run_node(const em_monitor *m, const em_node *node, em_value x, em_value y,
                              void *out);
 
-/* The same for the ops of em_ops_dense.c. */
+/* The same for the ops of em_ops_dense.c and of em_ops_rules.c. */
 EM_INTERNAL void em_run_dense(const em_monitor *m, const em_node *node, em_value x, void *out);
-
-EM_INTERNAL void em_run_hamming(const em_monitor *m, const em_node *node, em_value x, em_value y,
-                                em_i32 *out);
+EM_INTERNAL void em_run_rules(const em_monitor *m, const em_node *node, em_value x, em_value y,
+                              void *out);
 
 #endif /* EM_OPS_H */

@@ -1,6 +1,6 @@
 /*
- * The ops whose time goes into many products, squares and words of bits: sections 7.6 to 7.9 of
- * FORMAT.md, distances and logsumexp.
+ * The ops whose time goes into many products and squares: sections 7.6 to 7.8 of FORMAT.md,
+ * distances and logsumexp.
  */
 #include "em_math.h"
 #include "em_ops.h"
@@ -139,47 +139,6 @@ static void run_logsumexp(em_value x, uint32_t groups, em_f32 *out) {
         const em_terms terms = {.a = v, .scale = top};
         out[c] = top + em_log(em_halving_sum(term_exp, &terms, size));
     }
-}
-
-/* ---- hamming, section 7.9: every pattern of the class, no early exit ------------------------ */
-
-static int is_above(em_value x, const void *threshold, uint32_t i) {
-    return x.dtype == EM_F32 ? ((const em_f32 *)x.data)[i] > ((const em_f32 *)threshold)[i]
-                             : em_int_at(x.dtype, x.data, i) > ((const em_i32 *)threshold)[i];
-}
-
-static uint32_t count_bits(uint32_t v) {
-    v = v - ((v >> 1) & UINT32_C(0x55555555));
-    v = (v & UINT32_C(0x33333333)) + ((v >> 2) & UINT32_C(0x33333333));
-    v = (v + (v >> 4)) & UINT32_C(0x0F0F0F0F);
-    return (v * UINT32_C(0x01010101)) >> 24;
-}
-
-EM_INTERNAL void em_run_hamming(const em_monitor *m, const em_node *node, em_value x, em_value y,
-                                em_i32 *out) {
-    const em_table *t = em_table_at(m, node->first_table);
-    const uint32_t c = (uint32_t) * (const em_i32 *)y.data;
-    const uint32_t classes = t[3].count - 1;
-    const uint32_t bits = t[1].count > 0 ? t[1].count / classes : x.length;
-    const uint32_t words = (bits + 31) / 32;
-    const void *threshold = em_data_of(m, node, 0);
-    const em_u32 *index = (const em_u32 *)em_data_of(m, node, 1);
-    const em_u32 *patterns = (const em_u32 *)em_data_of(m, node, 2);
-    const em_u32 *first = (const em_u32 *)em_data_of(m, node, 3) + c;
-    uint32_t own[EM_PATTERN_BITS / 32] = {0};
-    for (uint32_t i = 0; i < bits; i++) {
-        const uint32_t k = t[1].count > 0 ? index[c * bits + i] : i;
-        own[i / 32] |= (uint32_t)is_above(x, threshold, k) << (i % 32);
-    }
-    uint32_t nearest = bits + 1;
-    for (uint32_t p = first[0]; p < first[1]; p++) {
-        uint32_t apart = 0;
-        for (uint32_t w = 0; w < words; w++) {
-            apart += count_bits(own[w] ^ patterns[(size_t)p * words + w]);
-        }
-        nearest = apart < nearest ? apart : nearest;
-    }
-    *out = (int32_t)nearest;
 }
 
 EM_INTERNAL void em_run_dense(const em_monitor *m, const em_node *node, em_value x, void *out) {
