@@ -150,8 +150,8 @@ def without_ties(
 ) -> list[Score]:  # fmt: skip
     """The scores, of which those are ranked anew whose ties would cost the threshold its power.
     Fit rows tell, so that threshold rows stay untouched."""
-    rows = rows.take(np.flatnonzero(rows.correct)[:MOST_TIED_ROWS])
-    if not len(rows) or not any(calibrated):
+    rows = rows.take(np.arange(min(len(rows), MOST_TIED_ROWS)))
+    if not rows.correct.any() or not any(calibrated):
         return scores
     softmax = softmax_odds(builder, logits, predicted)
     asked = [
@@ -164,18 +164,20 @@ def without_ties(
     *found, odds = (r.real(s) for r, s in zip(represented, raw, strict=True))
     values = iter(found)
     return [
-        _ranked(builder, score, next(values), softmax, odds, target) if promised else score
+        _ranked(builder, score, next(values), softmax, odds, rows.correct, target)
+        if promised else score
         for score, promised in zip(scores, calibrated, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _ranked(
-    builder: Builder, score: Score, values: Floats, softmax: int, odds: Floats, target: Target
-) -> Score:
+    builder: Builder, score: Score, values: Floats, softmax: int, odds: Floats,
+    correct: npt.NDArray[np.bool_], target: Target,
+) -> Score:  # fmt: skip
     """The score of rows with these values, ranked where that is worth it."""
-    if not ties_cost_power(values, odds, target.rate):
+    if not ties_cost_power(values[correct], odds[correct], target.rate):
         return score
-    return TieBreak.of(values, odds).lower(builder, score, softmax)
+    return TieBreak.of(values, odds[correct]).lower(builder, score, softmax)
 
 
 def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:

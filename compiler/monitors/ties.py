@@ -50,13 +50,18 @@ class TieBreak:
 
     @classmethod
     def of(cls, scores: Floats, softmax: Floats) -> TieBreak:
-        """From the scores (n,) of right answers and the softmax's odds (n,) on them."""
+        """From the scores (n,) of rows, right and wrong, and the softmax's odds (m,) on right
+        answers. Values above all of these are told apart too, by the least step seen: rows that a
+        score was not fitted on reach further."""
         distinct = np.unique(scores)
+        if len(distinct) > FEW_VALUES:  # evenly, and finely where scores are rare
+            even = distinct[np.linspace(0, len(distinct) - 1, FEW_VALUES // 2).astype(int)]
+            distinct = np.union1d(even, Surprise.of(scores).knots)
+        step = np.diff(distinct).min() if len(distinct) > 1 else 1.0
+        beyond = distinct[-1] + step * np.arange(1, max(2, STEPS - len(distinct) + 1))
+        levels = np.append(distinct, beyond)
         # Halfway between two values: then a rounding on the way does not matter.
-        values = (distinct[:-1] + distinct[1:]) / 2
-        if len(values) > STEPS - 1:  # as fine as the steps allow, finest where it is rare
-            values = Surprise.of(scores).knots
-        return cls(values, Surprise.of(softmax).knots)
+        return cls((levels[:-1] + levels[1:]) / 2, Surprise.of(softmax).knots)
 
     def lower(self, builder: Builder, score: Score, softmax: int) -> Score:
         """The score's rank, and after the point that of the softmax among ``STEPS``."""

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemon.compiler import evaluation, fitting
+from edgemon.compiler import evaluation, fitting, reference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
-from edgemon.compiler.ir import Builder
+from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, Score
 from edgemon.compiler.monitors.tails import STEPS
 from edgemon.compiler.monitors.ties import TieBreak, ties_cost_power
+from edgemon.compiler.monitors.vectors import softmax_odds
+from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
@@ -89,17 +91,58 @@ def test_a_fine_score_is_left_alone(splits: dict[str, Recording]) -> None:
 values = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=60)
 
 
+def ranks(tie: TieBreak, scores: np.ndarray, softmax: np.ndarray) -> np.ndarray:
+    return np.searchsorted(tie.values, scores) * STEPS + np.searchsorted(tie.softmax, softmax)
+
+
 @given(values, st.integers(0, 99))
 def test_the_order_of_the_score_comes_first(scores: list[float], seed: int) -> None:
     rng = np.random.default_rng(seed)
     softmax = rng.exponential(1, len(scores))
-    tie = TieBreak.of(np.array(scores), softmax)
-    rank = np.searchsorted(tie.values, scores) * STEPS + np.searchsorted(tie.softmax, softmax)
+    rank = ranks(TieBreak.of(np.array(scores), softmax), np.array(scores), softmax)
     for i, j in rng.integers(0, len(scores), (20, 2)):
         if scores[i] < scores[j]:
             assert rank[i] < rank[j]
         elif scores[i] == scores[j] and softmax[i] <= softmax[j]:
             assert rank[i] <= rank[j]
+
+
+def test_values_beyond_those_of_the_fit_rows_keep_their_order() -> None:
+    """Distances to patterns of the fit rows are mostly 0 on those, and larger on all others, which
+    shared one rank: novelty was no more suspicious than an odd row."""
+    tie = TieBreak.of(np.repeat([0.0, 1.0, 3.0], [90, 6, 4]), np.linspace(0, 1, 100))
+    found = ranks(tie, np.arange(20.0), np.zeros(20))
+    assert (np.diff(found[[0, 1, 3]]) > 0).all()
+    assert (np.diff(found[3:]) > 0).all()
+
+
+def test_many_values_keep_their_upper_end() -> None:
+    scores = np.concatenate([np.zeros(900), np.arange(1.0, 1001)])
+    tie = TieBreak.of(scores, np.linspace(0, 1, 100))
+    assert len(tie.values) <= 256
+    found = ranks(tie, np.array([0.0, 10, 500, 1000, 1200]), np.zeros(5))
+    assert (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize("scale", [0.11, 1 / 3, 2.0])
+def test_the_device_ranks_as_written_whatever_the_scale(scale: float) -> None:
+    """Scores lay on knots, and fell on either side of them by rounding."""
+    tap, logits = Tap("t", "int8", 1, scale, 5), Tap("logits", "int8", 2, 0.1, 0)
+    codes = np.arange(-128, 128, dtype=np.int8)[:, None]
+    rng = np.random.default_rng(0)
+    rows = [codes, rng.integers(-128, 128, (256, 2)).astype(np.int8)]
+    b = Builder([tap, logits], real=True)
+    predicted = b.node("argmax", 1)
+    softmax = softmax_odds(b, "logits", predicted)
+    score = b.node("max", 0)
+    real = [t.values(x) for t, x in zip((tap, logits), rows, strict=True)]
+    odds = reference.run_real(b.program(predicted, []), real)[softmax][:, 0]
+    tie = TieBreak.of(tap.values(codes)[:, 0], odds)
+    ranked = tie.lower(b, Score(score), softmax)
+    program = quantise(b.program(predicted, [Monitor("m", ranked.id, 0.0, 0.0)]))
+    found = reference.evaluate(program, rows).scores[0] // STEPS
+    np.testing.assert_array_equal(np.argsort(found, kind="stable"), np.arange(256))
+    assert len(np.unique(found)) == 256
 
 
 def test_ties_cost_power_where_the_threshold_would_lie() -> None:
