@@ -16,7 +16,7 @@ from edgemon import targets
 from edgemon.bench import budget, latency, memory
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle import Bundle
-from edgemon.compiler.data import load
+from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import quiet_interpreter

@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
-from edgemon.compiler.data import load
+from edgemon.compiler.data.loading import load
+from edgemon.compiler.data.splits import align_classes, label_map, refuse_overlap
 from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
@@ -36,7 +37,6 @@ from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
 from edgemon.compiler.monitors.selfchecker_layers import Rows, choose_layers, distinct
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.splits import align_classes, label_map, refuse_overlap
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.preprocess import Preprocess
 

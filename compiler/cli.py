@@ -113,8 +113,8 @@ def compile_(
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
     from edgemon.compiler.compile_summary import show_compiled
+    from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.pipeline import Options, compile_bundle
-    from edgemon.compiler.sources import Sources
     from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from edgemon.compiler import reference
 from edgemon.compiler.calibration import set_thresholds
+from edgemon.compiler.data.splits import divide
 from edgemon.compiler.emit import flat
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -26,7 +27,6 @@ from edgemon.compiler.passes.quantise import Represented, quantise, quantise_sco
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
-from edgemon.compiler.splits import divide
 from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
 

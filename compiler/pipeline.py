@@ -22,13 +22,15 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, evaluation, fitting, kernel_sets, robustness
+from edgemon.compiler import accuracy, evaluation, fitting
 from edgemon.compiler import bundle as bundles
-from edgemon.compiler import drift_guard as drifts
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
-from edgemon.compiler.data import Dataset
-from edgemon.compiler.drift_fitting import require_run_length
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.sources import Sources, load_sources
+from edgemon.compiler.data.splits import label_map
+from edgemon.compiler.drift import guard as drifts
+from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError, ParityError
@@ -39,8 +41,7 @@ from edgemon.compiler.monitors import AUTO, parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.sources import Sources, load_sources
-from edgemon.compiler.splits import label_map
+from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.thresholds import FalseAlarmTarget, Target
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.session import MONITOR
@@ -184,9 +185,9 @@ def compile_bundle(
             proof.require()
             outputs = recorder.compare_outputs(tapped, splits["test"])
         with reporter.stage("measuring robustness") as progress:
-            sample = robustness.sample(rows["test"], options.seed)
+            sample = code_errors.sample(rows["test"], options.seed)
             judges = len(fitted.judges)
-            lsb = robustness.measure(fitted.program, sample, judges, options.seed)
+            lsb = code_errors.measure(fitted.program, sample, judges, options.seed)
             sets = [
                 kernel_sets.compare(fitted.program, judges, name, sample, found)
                 for name, found in recorder.under_each(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import reference
-from edgemon.compiler.drift import DriftReference, DriftTest
+from edgemon.compiler.drift.detector import DriftReference, DriftTest
 from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.ir import Program

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.data import Dataset
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.data.splits import to_classes
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child
 from edgemon.compiler.models.base import TappedModel
-from edgemon.compiler.row_file import RowFile
-from edgemon.compiler.splits import to_classes
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Array = npt.NDArray[Any]

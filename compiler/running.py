@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.drift import DriftState
 from edgemon.runtime.evaluation import Verdict

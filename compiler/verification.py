@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.bundle import Bundle
-from edgemon.compiler.data import load
+from edgemon.compiler.data.loading import load
 from edgemon.compiler.evaluation import blocks
 from edgemon.compiler.prove import Proof, prove
 from edgemon.compiler.recording import Recording, record

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.pipeline import Options, compile_bundle
-from edgemon.compiler.sources import Sources
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.preprocess import Preprocess
 

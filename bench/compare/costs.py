@@ -8,7 +8,7 @@ import numpy as np
 
 from edgemon import targets
 from edgemon.bench import latency
-from edgemon.compiler.data import Dataset
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
 from edgemon.compiler.models.base import Model

@@ -14,13 +14,13 @@ from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.fused import Fused
 from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, Rows, Scores
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
+from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
 from edgemon.compiler.intervals import auroc_interval, mcc_interval
 from edgemon.compiler.ir import Program
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.splits import divide
 from edgemon.compiler.thresholds import FalseAlarmTarget
 
 Indices = npt.NDArray[np.int64]

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from edgemon.bench.compare.spec import NOVEL, Case
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.splits import align_classes, refuse_overlap
 from edgemon.runtime.preprocess import Preprocess
 
 UNKNOWN = "unknown classes"

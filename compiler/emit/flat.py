@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.drift import DriftTest
+from edgemon.compiler.drift.detector import DriftTest
 from edgemon.compiler.emit import drift_section
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap

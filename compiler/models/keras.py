@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.data import Dataset
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import MissingPackageError, ModelError
 from edgemon.compiler.models import child
 from edgemon.compiler.models.base import Conversion, Model
 from edgemon.compiler.models.tflite import TfliteModel
-from edgemon.compiler.row_file import RowFile
 from edgemon.runtime.preprocess import Preprocess
 
 PATIENCE_S = 900.0  # TensorFlow says nothing while it converts

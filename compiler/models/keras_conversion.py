@@ -14,8 +14,8 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.models import keras_rebuild
-from edgemon.compiler.row_file import RowFile
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 

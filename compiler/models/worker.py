@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.decision import predicted_class
-from edgemon.compiler.row_file import RowFile
 from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.errors import BackendError, InputError
 from edgemon.runtime.onnx_model import OnnxClassifier

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
-from edgemon.compiler.robustness_tables import tables
+from edgemon.compiler.robustness.tables import tables
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
 
 CLASSES, WIDTH = 4, 12
 

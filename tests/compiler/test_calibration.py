@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 from edgemon.compiler import evaluation, fitting, reference
 from edgemon.compiler.calibration import set_thresholds
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
@@ -20,7 +21,6 @@ from edgemon.compiler.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
 from edgemon.runtime.evaluation import Verdict
 from tests.compiler.recordings import CLASSES, make_recording

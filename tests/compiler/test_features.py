@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from edgemon.compiler import recording, reference
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.ir import Builder, Tap
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
 
 ROWS, CHANNELS, POSITIONS = 40, 3, 20
 

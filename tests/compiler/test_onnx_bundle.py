@@ -10,10 +10,10 @@ import pytest
 
 from edgemon.bench.benchmark import run_benchmark
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.inspection import describe_model
 from edgemon.compiler.pipeline import Options, compile_bundle
-from edgemon.compiler.sources import Sources
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.errors import ArtifactError, BackendError
 from edgemon.runtime.session import Session

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import DataError, ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child
@@ -14,7 +15,6 @@ from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.models.taps import choose, suggest
 from edgemon.compiler.models.tflite import TfliteModel
 from edgemon.compiler.recording import Recording, record
-from edgemon.compiler.splits import label_map
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.runtime.tflite import Classifier
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import cost, evaluation, fitting, kernel_sets, robustness
+from edgemon.compiler import cost, evaluation, fitting
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
@@ -25,6 +25,7 @@ from edgemon.compiler.report import collect, render
 from edgemon.compiler.report.distribution import BINS, histogram
 from edgemon.compiler.report.facts import Fact, Table, facts
 from edgemon.compiler.report.findings import findings
+from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
 from edgemon.runtime.evaluation import Verdict
 from tests.compiler.monitors.test_contract import TAPS
@@ -47,7 +48,7 @@ class Case:
 
 def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
     judges = len(fitted.judges)
-    lsb = robustness.measure(fitted.program, rows, judges)
+    lsb = code_errors.measure(fitted.program, rows, judges)
     same = kernel_sets.compare(fitted.program, judges, "builtin", rows, rows)
     return {
         "lsb": None if lsb is None else lsb.to_json(),

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.pipeline import Options, compile_bundle
-from edgemon.compiler.sources import Sources
 from edgemon.runtime import Session
 from tests.conftest import DEMO
 

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.bundle import Bundle
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.sources import Sources
+from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import CompileError, ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.base import Model
@@ -24,8 +26,6 @@ from edgemon.compiler.models.taps import suggest
 from edgemon.compiler.models.tflite import TfliteModel
 from edgemon.compiler.pipeline import Options, compile_bundle
 from edgemon.compiler.recording import Recording, record
-from edgemon.compiler.sources import Sources
-from edgemon.compiler.splits import label_map
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.preprocess import Preprocess
 

@@ -6,14 +6,14 @@ import numpy as np
 import onnx
 import pytest
 
-from edgemon.compiler.data import load
+from edgemon.compiler.data.loading import load
+from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import onnx_graph, write_untapped
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.onnx_model import OnnxModel
 from edgemon.compiler.models.taps import choose, suggest
 from edgemon.compiler.recording import Recording, record
-from edgemon.compiler.splits import label_map
 from edgemon.runtime.onnx_model import OnnxClassifier
 from edgemon.runtime.preprocess import Preprocess, to_input
 from tests.tiny_onnx import (

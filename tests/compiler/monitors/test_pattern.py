@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from edgemon.compiler import fitting, reference
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Tap
@@ -19,7 +20,6 @@ from edgemon.compiler.monitors.pattern import SAYS_NOTHING, PatternMonitor
 from edgemon.compiler.ops import MAX_PATTERN
 from edgemon.compiler.patterns import bdd_nodes, packed, unpacked
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 from tests.conftest import DEMO

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from edgemon.compiler import reference
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
@@ -28,7 +29,6 @@ from edgemon.compiler.monitors.selfchecker_layers import (
 from edgemon.compiler.monitors.selfchecker_rules import Rules, layers_used, room
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
 from tests.compiler.recordings import make_recording
 
 TAPS = ("features", "logits")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.splits import align_classes, label_map, refuse_overlap, split, to_classes
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.splits import align_classes, label_map, refuse_overlap, split, to_classes
 
 labels = st.lists(st.integers(0, 6), min_size=40, max_size=300).map(np.array)
 

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import fitting, kernel_sets, robustness
+from edgemon.compiler import fitting
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.row_file import RowFile
+from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
 from edgemon.runtime.evaluation import Verdict
 from tests.command_line import edgemon, refused
@@ -51,14 +52,14 @@ def largest_above(tap: Tap, threshold: int) -> Program:
 def test_flips_by_hand(tmp_path: Path) -> None:
     tap = Tap("output", "int8", 2, 0.1, 0)
     rows = recorded(tmp_path, tap, [[10, -20], [11, -20], [8, -20], [127, -20], [-20, 12]], [0] * 5)
-    found = robustness.measure(largest_above(tap, 10), rows, 1)
+    found = code_errors.measure(largest_above(tap, 10), rows, 1)
     assert found is not None
     effects = {(e.lsb, e.error): e.changes for e in found.effects}
     assert len(effects) == 9
-    assert effects[1, "all up"].verdict == robustness.Flips(to_alarm=1, to_trust=0)
-    assert effects[3, "all up"].verdict == robustness.Flips(2, 0)
-    assert effects[1, "all down"].verdict == robustness.Flips(0, 1)
-    assert effects[2, "all down"].verdict == robustness.Flips(0, 2)  # saturated 127 stays above
+    assert effects[1, "all up"].verdict == code_errors.Flips(to_alarm=1, to_trust=0)
+    assert effects[3, "all up"].verdict == code_errors.Flips(2, 0)
+    assert effects[1, "all down"].verdict == code_errors.Flips(0, 1)
+    assert effects[2, "all down"].verdict == code_errors.Flips(0, 2)  # saturated 127 stays above
     assert {c.monitors["top"] == c.verdict for c in effects.values()} == {True}
     assert {c.classes for c in effects.values()} == {0}
 
@@ -66,13 +67,13 @@ def test_flips_by_hand(tmp_path: Path) -> None:
 def test_codes_saturate_and_classes_that_change_are_counted(tmp_path: Path) -> None:
     tap = Tap("output", "int8", 2, 0.1, 0)
     rows = recorded(tmp_path, tap, [[126, 127]] * 40 + [[-128, 50]], [1] * 41)
-    found = robustness.measure(largest_above(tap, 127), rows, 1)
+    found = code_errors.measure(largest_above(tap, 127), rows, 1)
     assert found is not None
     effects = {(e.lsb, e.error): e.changes for e in found.effects}
     assert effects[1, "all up"].classes == 40  # 127 and 127: the first on a tie
     assert effects[1, "all down"].classes == 0
     assert 0 < effects[1, "random"].classes < 40
-    assert all(c.verdict == robustness.Flips(0, 0) for c in effects.values())  # none above 127
+    assert all(c.verdict == code_errors.Flips(0, 0) for c in effects.values())  # none above 127
 
 
 def test_it_is_seeded_and_skips_float_taps(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_it_is_seeded_and_skips_float_taps(tmp_path: Path) -> None:
         for i, n in enumerate(("fit", "threshold", "test"))
     }
     program = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget()).program
-    a, b, c = (robustness.measure(program, rows, 1, seed) for seed in (3, 3, 4))
+    a, b, c = (code_errors.measure(program, rows, 1, seed) for seed in (3, 3, 4))
     assert a == b != c
     assert a is not None
     flips = [e.changes.verdict.to_alarm + e.changes.verdict.to_trust for e in a.effects]
@@ -92,16 +93,16 @@ def test_it_is_seeded_and_skips_float_taps(tmp_path: Path) -> None:
     b2 = Builder([tap])
     program = b2.program(b2.node("argmax", 0), [Monitor("m", b2.node("max", 0), 1.0, 1.0)])
     floats = recorded(tmp_path, tap, [[0.5, 0.2]], [0])
-    assert robustness.measure(program, floats, 1) is None
+    assert code_errors.measure(program, floats, 1) is None
 
 
 def test_a_sample_is_bounded_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robustness, "MOST_ROWS", 50)
+    monkeypatch.setattr(code_errors, "MOST_ROWS", 50)
     rows = make_recording(tmp_path, "int8", 300, 1)
-    chosen = robustness.sample(rows, 0)
+    chosen = code_errors.sample(rows, 0)
     assert len(chosen) == 50
     assert (np.diff(chosen.rows) > 0).all()
-    assert len(robustness.sample(rows.take(np.arange(20)), 0)) == 20
+    assert len(code_errors.sample(rows.take(np.arange(20)), 0)) == 20
 
 
 def shifted(rows: Recording, folder: Path, by: int) -> Recording:
@@ -161,7 +162,7 @@ def test_kernel_sets_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     found = kernel_sets.compare(largest_above(tap, 12), 1, "reference", own, other)
     assert (found.rows, found.values_changed, found.largest_lsb) == (4, 2 / 8, 4)
     assert found.changes.classes == 1
-    assert found.changes.verdict == robustness.Flips(to_alarm=1, to_trust=0)
+    assert found.changes.verdict == code_errors.Flips(to_alarm=1, to_trust=0)
     assert (found.accuracy, found.false_alarm_rate) == (1.0, 0.5)
 
 

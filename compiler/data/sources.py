@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.splits import align_classes, refuse_overlap, split
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
-from edgemon.compiler.splits import align_classes, refuse_overlap, split
 
 NAMES = ("fit", "threshold", "test")
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Specifications as ``compiler.data.load`` takes them: either ``data``, or the other three."""
+    """Specifications as ``data.loading.load`` takes them: either ``data``, or the other three."""
 
     data: str | None = None
     fit: str | None = None

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.drift import UNIT, DriftReference, DriftTest
-from edgemon.compiler.drift_fitting import fit_drift, measure_run_length
+from edgemon.compiler.drift.detector import UNIT, DriftReference, DriftTest
+from edgemon.compiler.drift.fitting import fit_drift, measure_run_length
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.reporter import Reporter

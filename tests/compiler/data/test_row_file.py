@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from edgemon.compiler.data.row_file import RowFile, RowWriter, read_header
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.row_file import RowFile, RowWriter, read_header
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

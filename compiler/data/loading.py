@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import data_arrays, data_images, data_tables
+from edgemon.compiler.data import arrays, images, tables
+from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.row_file import RowFile
-from edgemon.compiler.row_range import RowRange
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -147,24 +147,24 @@ def _read(
     label_column: str | None,
     resize: tuple[int, int] | None,
     progress: Progress | None,
-) -> data_arrays.Loaded:
+) -> arrays.Loaded:
     path, suffix = named[0], named[0].suffix.lower()
     if len(named) == 2 and {p.suffix.lower() for p in named} == {".npy"}:
-        return data_arrays.read_npy(path, named[1], rows)
+        return arrays.read_npy(path, named[1], rows)
     if len(named) == 1:
         if path.is_dir():
             if (path / "x.npy").exists():
                 y = path / "y.npy"
-                return data_arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
-            return data_images.read_folder(path, rows, folder, resize, progress)
+                return arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
+            return images.read_folder(path, rows, folder, resize, progress)
         if suffix == ".npz":
-            return data_arrays.read_npz(path, rows, folder, progress)
+            return arrays.read_npz(path, rows, folder, progress)
         if suffix == ".npy":
-            return data_arrays.read_npy(path, None, rows)
+            return arrays.read_npy(path, None, rows)
         if suffix == ".csv":
-            return data_tables.read_csv(path, rows, folder, label_column, progress)
-        if suffix in data_images.SUFFIXES:
-            return data_images.read_image(path, folder)
+            return tables.read_csv(path, rows, folder, label_column, progress)
+        if suffix in images.SUFFIXES:
+            return images.read_image(path, folder)
     raise DataError(
         f"{','.join(map(str, named))}: is no data that edgemon reads; give x.npz, x.npy,y.npy, "
         "a .csv, or a folder of images by class"

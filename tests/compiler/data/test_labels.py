@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgemon.compiler.data.labels import LabelReader
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.labels import LabelReader
 
 
 def to_labels(found: np.ndarray, source: str) -> tuple[np.ndarray, tuple[str, ...] | None]:

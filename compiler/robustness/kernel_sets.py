@@ -16,7 +16,7 @@ from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Program
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.robustness import Changes
+from edgemon.compiler.robustness.code_errors import Changes
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.tflite import KERNELS
 

@@ -2,7 +2,7 @@
 
 Several CUSUM tests side by side (Page 1954, "Continuous inspection schemes"), over one monitor's
 raw score, in whole numbers, so that C and Python agree with this bit for bit. FORMAT.md, section
-13. ``drift_fitting`` chooses the numbers.
+13. ``drift.fitting`` chooses the numbers.
 """
 
 from __future__ import annotations

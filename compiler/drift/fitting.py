@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from edgemon.compiler.drift import LARGEST, MOST_IMAGES, UNIT, DriftTest
+from edgemon.compiler.drift.detector import LARGEST, MOST_IMAGES, UNIT, DriftTest
 from edgemon.compiler.errors import CompileError
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from edgemon.compiler.data import Dataset
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
 
 Indices = npt.NDArray[np.int64]

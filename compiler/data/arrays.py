@@ -14,10 +14,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.labels import LabelReader, Labels, Named
+from edgemon.compiler.data.row_file import READABLE, Header, RowFile, read_header
+from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.labels import LabelReader, Labels, Named
-from edgemon.compiler.row_file import READABLE, Header, RowFile, read_header
-from edgemon.compiler.row_range import RowRange
 from edgemon.runtime.errors import EdgemonError
 
 Progress = Callable[[int, int], None]

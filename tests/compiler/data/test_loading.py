@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from edgemon.compiler.data import Dataset, load
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.row_file import RowFile
 
 X = np.arange(10 * 4 * 4 * 3, dtype=np.uint8).reshape(10, 4, 4, 3)
 Y = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
@@ -449,7 +449,7 @@ def test_a_transparent_palette_is_refused(tmp_path: Path) -> None:
 MEMORY = """
 import re, sys, tempfile
 from pathlib import Path
-from edgemon.compiler.data import load
+from edgemon.compiler.data.loading import load
 with tempfile.TemporaryDirectory() as scratch:
     data = load(sys.argv[1], Path(scratch))
     assert len(set(data.fingerprints())) == len(data)

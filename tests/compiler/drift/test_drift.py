@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from edgemon.compiler.drift import LARGEST, UNIT, DriftReference, DriftTest
-from edgemon.compiler.drift_fitting import (
+from edgemon.compiler.drift.detector import LARGEST, UNIT, DriftReference, DriftTest
+from edgemon.compiler.drift.fitting import (
     MORE_ALARMS,
     fit_drift,
     measure_run_length,

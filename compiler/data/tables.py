@@ -11,11 +11,11 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.data_arrays import Loaded
+from edgemon.compiler.data.arrays import Loaded
+from edgemon.compiler.data.labels import LabelReader
+from edgemon.compiler.data.row_file import RowWriter
+from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.labels import LabelReader
-from edgemon.compiler.row_file import RowWriter
-from edgemon.compiler.row_range import RowRange
 
 Progress = Callable[[int, int], None]
 

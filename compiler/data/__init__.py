@@ -1,0 +1,1 @@
+"""Labelled rows: from files to rows that are fitted, calibrated or judged on."""

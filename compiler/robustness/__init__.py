@@ -1,0 +1,1 @@
+"""Verdicts under errors of the last bits of the taps, and under other kernel sets."""
