@@ -13,7 +13,7 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -22,32 +22,31 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, evaluation, fitting
 from edgemon.compiler import bundle as bundles
+from edgemon.compiler import evaluation, fitting
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources, load_sources
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.drift import guard as drifts
 from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
-from edgemon.compiler.errors import CompileError, ParityError
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import keras, open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model, TappedModel
-from edgemon.compiler.monitors import AUTO, parse
+from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
-from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.recorder import Recorder, finite
+from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.thresholds import FalseAlarmTarget, Target
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.session import MONITOR
 
-SAMPLE = 500  # rows of the first look at the accuracy
-OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
 
 
@@ -73,6 +72,18 @@ class Options:
     force: bool = False
     c_header: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """What the bundle depends on."""
+        return {
+            "monitor": self.monitors, "profile": self.profile, "thresholds": self.thresholds,
+            "taps": self.taps, "seed": self.seed, "target": self.target,
+            "certify_kernels": self.certify_kernels, "preprocess": self.preprocess.to_json(),
+            "label_order": self.label_order, "convert": self.convert,
+            "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
+            "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
+            "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
+        }  # fmt: skip
+
 
 def compile_bundle(
     model_path: Path,
@@ -82,6 +93,92 @@ def compile_bundle(
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
+    _require_sound(options)
+    estimators = parse(options.monitors, seed=options.seed, profile=options.profile)
+    target = targets.load(options.target)
+    with (
+        bundles.writing(out, force=options.force) as folder,
+        tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
+    ):
+        scratch = Path(scratch_name)
+        model, splits = _open(model_path, sources, scratch, options, reporter)
+        chosen = assign_taps(model, estimators, options.taps)
+        logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
+        if options.thresholds == "guaranteed":
+            chosen = tuple(dict.fromkeys((*chosen, *logits)))
+        own_kernels = model.kernels(target.kernels)
+        kernels = kernel_sets.parse(options.certify_kernels, model, own_kernels)
+        recorder = Recorder(
+            model, scratch, options.preprocess, own_kernels, options.label_order,
+            workers=options.workers, seed=options.seed,
+        )  # fmt: skip
+        question = recorder.look(splits)
+        tapped = model.with_taps(chosen, scratch / model.tapped_name)
+        recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
+        accuracies = _accuracies(recorded.all, sources, reporter)
+        question.require_expected(
+            accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
+        )
+        _warn_of_few_errors(recorded.finite["fit"], reporter)
+        fitted = _fit(estimators, tapped, recorded, logits, options, reporter)
+        read = {tap.name for tap in fitted.program.taps}
+        if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
+            chosen = tuple(
+                t for t, tap in zip(chosen, tapped.taps, strict=True) if tap.name in read
+            )
+            tapped = model.with_taps(chosen, scratch / model.tapped_name)
+            recorder.compare_taps(tapped, splits["test"], recorded.all["test"])
+        metadata = manifests.metadata(
+            model, tapped, options.preprocess, target, recorder.labels.tolist(),
+            splits["fit"].class_names, fitted,
+        )  # fmt: skip
+        if recorded.others:
+            metadata["certified_kernels"] = list(kernels)
+        drift, drift_json = drifts.guard(
+            fitted, options.drift_run_length, options.target_rate.confidence, options.seed, reporter
+        )
+        self_test = fitting.self_test(fitted, recorded.finite["test"])
+        artifact = flat.write(
+            flat.Artifact(fitted.program, tapped.sha256, metadata, self_test, drift)
+        )
+        onnx = onnx_emitter.emit(fitted.program, metadata)
+        with reporter.stage("proving") as progress:
+            proof = _prove(fitted, artifact, onnx, recorded.finite, progress)
+            proof |= recorder.compare_outputs(tapped, splits["test"])
+        with reporter.stage("measuring robustness"):
+            robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
+        manifest = {
+            "edgemon": version("edgemon"),
+            "model": metadata["model"],
+            "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
+            "options": options.to_json(),
+            "accuracy": accuracies["accuracy"],
+            "accuracy_by_split": accuracies["by_split"],
+            "rows": {name: len(data) for name, data in splits.items()},
+            "monitors": manifests.monitors_json(fitted),
+            "comparison": [c.to_json() for c in fitted.comparison],
+            "together": fitted.together.to_json(),
+            "drift": drift_json,
+            "robustness": robustness,
+            "proof": proof,
+            "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
+            "sha256": {
+                MONITOR: hashlib.sha256(artifact).hexdigest(),
+                bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
+                tapped.path.name: tapped.sha256,
+            },
+        }
+        with reporter.stage("writing the report"):
+            manifest["report"] = bundles.REPORT
+            hashes, manifest["findings"] = _report(
+                folder, fitted, recorded.finite, options.target_rate, manifest, metadata, artifact
+            )
+            manifest["sha256"] |= hashes
+        _write(folder, options, artifact, onnx, tapped, manifest, splits)
+    return {**manifest, "peak_memory_bytes": _peak_memory(recorded.finite)}
+
+
+def _require_sound(options: Options) -> None:
     if options.expect_accuracy is not None and not 0 <= options.expect_accuracy <= 1:
         raise CompileError(
             f"--expect-accuracy {options.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
@@ -91,251 +188,116 @@ def compile_bundle(
     if options.thresholds not in fitting.RULES:
         raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
     require_run_length(options.drift_run_length)
-    estimators = parse(options.monitors, seed=options.seed, profile=options.profile)
-    target = targets.load(options.target)
-    with (
-        bundles.writing(out, force=options.force) as folder,
-        tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
-    ):
-        scratch = Path(scratch_name)
-        with reporter.stage("opening the model"):
-            model = open_model(model_path, scratch)
-            model.require_classifier()
-        with reporter.stage("reading the data") as progress:
-            splits = load_sources(
-                sources, scratch, seed=options.seed, label_column=options.label_column,
-                resize=options.preprocess.resize, progress=progress, warn=reporter.warn,
-            )  # fmt: skip
-        if options.convert == "int8":
-            with reporter.stage("converting to int8"):
-                model = keras.to_int8(model, splits["fit"], options.preprocess, scratch)
-        chosen = assign_taps(model, estimators, options.taps)
-        logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
-        if options.thresholds == "guaranteed":
-            chosen = tuple(dict.fromkeys((*chosen, *logits)))
-        labels = label_map(model.n_classes, options.label_order)
-        own_kernels = model.kernels(target.kernels)
-        kernels = kernel_sets.parse(options.certify_kernels, model, own_kernels)
-        recorder = _Recorder(model, scratch, options, own_kernels, labels)
-        tapped = model.with_taps(chosen, scratch / model.tapped_name)
-        question = recorder.look(splits)
-        rows = {}
-        for name, data in splits.items():
-            with reporter.stage(f"recording {len(data)} {name} rows") as progress:
-                rows[name] = recorder.record(tapped, data, options.preprocess, progress)
-        shown = manifests.accuracies(rows, together=sources.data is not None)
-        reporter.note(
-            f"accuracy {shown['accuracy']:.2%} ("
-            + ", ".join(f"{k} {v:.2%} of {len(rows[k])}" for k, v in shown["by_split"].items())
-            + " rows)"
-        )
-        counted = sum(len(r) for n, r in rows.items() if sources.data is not None or n != "fit")
-        question.require_expected(shown["accuracy"], counted, options.expect_accuracy)
-        recorded = rows["test"]
-        rows = {name: _finite(f"{name} rows", r, reporter) for name, r in rows.items()}
-        others = []
-        for name in kernels[1:]:
-            with reporter.stage(f"recording threshold rows under {name} kernels") as progress:
-                found = recorder.record(
-                    tapped, splits["threshold"], options.preprocess, progress, kernels=name
-                )
-                others.append(_finite(f"threshold rows under {name} kernels", found, reporter))
-        _warn_of_few_errors(rows["fit"], reporter)
-        with reporter.stage("fitting") as progress:
-            fitted = fitting.fit_monitors(
-                estimators, tapped.taps[0].name, rows, options.target_rate, progress,
-                rule=options.thresholds, logits=logits[0].name if logits else "",
-                other_kernels=others,
-            )  # fmt: skip
-        if others and not any(fitted.calibrated):
-            reporter.warn(
-                "--certify-kernels: no threshold is calibrated, so that none holds under further "
-                "kernel sets; use --thresholds guaranteed"
-            )
-        read = {t.name for t in fitted.program.taps}
-        if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
-            chosen = tuple(
-                t for t, tap in zip(chosen, tapped.taps, strict=True) if tap.name in read
-            )
-            tapped = model.with_taps(chosen, scratch / model.tapped_name)
-            recorder.compare_taps(tapped, splits["test"], recorded)
-        metadata = manifests.metadata(
-            model, tapped, options.preprocess, target, labels.tolist(),
-            splits["fit"].class_names, fitted,
+
+
+def _open(
+    path: Path, sources: Sources, scratch: Path, options: Options, reporter: Reporter
+) -> tuple[Model, dict[str, Dataset]]:
+    with reporter.stage("opening the model"):
+        model = open_model(path, scratch)
+        model.require_classifier()
+    with reporter.stage("reading the data") as progress:
+        splits = load_sources(
+            sources, scratch, seed=options.seed, label_column=options.label_column,
+            resize=options.preprocess.resize, progress=progress, warn=reporter.warn,
         )  # fmt: skip
-        if others:
-            metadata["certified_kernels"] = list(kernels)
-        drift, drift_json = drifts.guard(
-            fitted, options.drift_run_length, options.target_rate.confidence, options.seed, reporter
-        )
-        artifact = flat.write(
-            flat.Artifact(
-                fitted.program, tapped.sha256, metadata,
-                fitting.self_test(fitted, rows["test"]), drift,
-            )
-        )  # fmt: skip
-        onnx = onnx_emitter.emit(fitted.program, metadata)
-        with reporter.stage("proving") as progress:
-            held_out = (
-                block
-                for name in ("threshold", "test")
-                for block in evaluation.blocks(fitted.program, rows[name])
-            )
-            proof = prove(artifact, onnx, held_out, progress)
-            proof.require()
-            outputs = recorder.compare_outputs(tapped, splits["test"])
-        with reporter.stage("measuring robustness") as progress:
-            sample = code_errors.sample(rows["test"], options.seed)
-            judges = len(fitted.judges)
-            lsb = code_errors.measure(fitted.program, sample, judges, options.seed)
-            sets = [
-                kernel_sets.compare(fitted.program, judges, name, sample, found)
-                for name, found in recorder.under_each(
-                    kernels if others else (), tapped, splits["test"], sample
-                )
-            ]
-        manifest = {
-            "edgemon": version("edgemon"),
-            "model": metadata["model"],
-            "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
-            "options": {
-                "monitor": options.monitors, "profile": options.profile,
-                "thresholds": options.thresholds, "taps": options.taps, "seed": options.seed,
-                "target": options.target, "certify_kernels": options.certify_kernels,
-                "preprocess": options.preprocess.to_json(),
-                "label_order": options.label_order, "convert": options.convert,
-                "promise_of": options.target_rate.of, "rate": options.target_rate.rate,
-                "confidence": options.target_rate.confidence,
-                "per_class": options.target_rate.per_class,
-                "drift_run_length": options.drift_run_length,
-                "expect_accuracy": options.expect_accuracy,
-            },
-            "accuracy": shown["accuracy"],
-            "accuracy_by_split": shown["by_split"],
-            "rows": {name: len(data) for name, data in splits.items()},
-            "monitors": manifests.monitors_json(fitted),
-            "comparison": [c.to_json() for c in fitted.comparison],
-            "together": fitted.together.to_json(),
-            "drift": drift_json,
-            "robustness": {
-                "lsb": None if lsb is None else lsb.to_json(),
-                "certified_kernels": list(kernels),
-                "kernels": [found.to_json() for found in sets],
-            },
-            "proof": {**proof.to_json(), **outputs},
-            "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
-            "sha256": {
-                MONITOR: hashlib.sha256(artifact).hexdigest(),
-                bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
-                tapped.path.name: tapped.sha256,
-            },
-        }  # fmt: skip
-        with reporter.stage("writing the report"):
-            manifest["report"] = bundles.REPORT
-            hashes, manifest["findings"] = _report(
-                folder, fitted, rows, options.target_rate, manifest, metadata, artifact
-            )
-            manifest["sha256"] |= hashes
-        _write(folder, options, artifact, onnx, tapped, manifest, splits)
-    return {**manifest, "peak_memory_bytes": _peak_memory(rows)}
+    if options.convert == "int8":
+        with reporter.stage("converting to int8"):
+            model = keras.to_int8(model, splits["fit"], options.preprocess, scratch)
+    return model, splits
 
 
-class _Recorder:
-    """Records rows of one model, with its input, labels and kernels fixed."""
+@dataclass(frozen=True, eq=False)
+class _Recorded:
+    """Rows by split: all of them, and without those that are faults; threshold rows under other
+    kernel sets."""
 
-    def __init__(
-        self, model: Model, scratch: Path, options: Options, kernels: str, labels: Any
-    ) -> None:
-        self.model, self.scratch, self.options = model, scratch, options
-        self.kernels, self.labels = kernels, labels
-
-    def record(
-        self, tapped: TappedModel, data: Dataset, preprocess: Preprocess, progress: Any = None,
-        labels: Any = None, kernels: str = "",
-    ) -> Recording:  # fmt: skip
-        return record(
-            tapped, data, preprocess=preprocess, input=self.model.input,
-            labels=self.labels if labels is None else labels, kernels=kernels or self.kernels,
-            scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self.options.workers,
-            progress=progress,
-        )  # fmt: skip
-
-    def under_each(
-        self, kernels: Sequence[str], tapped: TappedModel, data: Dataset, own: Recording
-    ) -> Iterator[tuple[str, Recording]]:
-        """The rows of a recording under each of several kernel sets, of which the first is the
-        recording's own."""
-        for name in kernels:
-            if name == kernels[0]:
-                yield name, own
-            else:
-                chosen = data.take(own.rows)
-                yield name, self.record(tapped, chosen, self.options.preprocess, kernels=name)
-
-    def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
-        """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
-        data = splits["test"]
-        rng = np.random.default_rng(self.options.seed)
-        sample = data.take(np.sort(rng.permutation(len(data))[:SAMPLE]))
-        first = self.record(self.model.untapped(), sample, self.options.preprocess)
-        if first.labels is None:
-            raise CompileError("the data has no labels; a monitor cannot be fitted without them")
-
-        def measure(preprocess: Preprocess, order: str) -> float:
-            labels = label_map(self.model.n_classes, order)
-            found = self.record(self.model.untapped(), sample, preprocess, labels=labels)
-            return float(found.correct.mean())
-
-        used = (self.options.preprocess, self.options.label_order)
-        question = accuracy.Question(used, measure)
-        question.require_above_chance(first.correct, first.labels)
-        return question
-
-    def compare_taps(self, tapped: TappedModel, data: Dataset, recorded: Recording) -> None:
-        """Do fewer taps have the values that they had among more, bit for bit?"""
-        sample = np.arange(min(OUTPUT_ROWS, len(data)))
-        found = self.record(tapped, data.take(sample), self.options.preprocess)
-        for tap in tapped.taps:
-            before, after = (np.asarray(r.codes(tap.name, sample)) for r in (recorded, found))
-            if before.tobytes() != after.tobytes():
-                raise ParityError(
-                    f"{self.model.origin}: {tap.name!r} depends on which other layers are tapped; "
-                    "name the layers to read with --taps"
-                )
-
-    def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
-        """Does tapping leave the model's own output as it was, bit for bit?"""
-        sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
-        pair = [
-            self.record(m, sample, self.options.preprocess) for m in (self.model.untapped(), tapped)
-        ]
-        name = tapped.taps[0].name
-        before, after = (np.asarray(r.codes(name)) for r in pair)
-        different = int((before.view(np.uint8) != after.view(np.uint8)).any(axis=1).sum())
-        if different:
-            raise ParityError(
-                f"{self.model.origin}: tapping changed the model's output on {different} of "
-                f"{len(sample)} rows: choose other taps, after an activation rather than before it"
-            )
-        return {"output_rows": len(sample), "output_mismatches": different}
+    all: dict[str, Recording]
+    finite: dict[str, Recording]
+    others: list[Recording]
 
 
-def _finite(what: str, rows: Recording, reporter: Reporter) -> Recording:
-    """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
-    kept = np.ones(len(rows), bool)
-    for tap in (t for t in rows.taps if t.dtype == "float32"):
-        for start in range(0, len(rows), evaluation.BLOCK):
-            block = np.arange(start, min(start + evaluation.BLOCK, len(rows)))
-            kept[block] &= np.isfinite(rows.codes(tap.name, block)).all(axis=1)
-    if kept.all():
-        return rows
-    if not kept.any():
-        raise CompileError(f"the model's taps hold a NaN or an infinity on all {what}")
-    reporter.warn(
-        f"{int((~kept).sum())} of {len(rows)} {what} give a NaN or an infinity in a tap and "
-        "are left out; on the device they are faults"
+def _record(
+    recorder: Recorder, tapped: TappedModel, splits: dict[str, Dataset], others: Sequence[str],
+    reporter: Reporter,
+) -> _Recorded:  # fmt: skip
+    rows = {}
+    for name, data in splits.items():
+        with reporter.stage(f"recording {len(data)} {name} rows") as progress:
+            rows[name] = recorder.record(tapped, data, progress)
+    under_others = []
+    for name in others:
+        what = f"threshold rows under {name} kernels"
+        with reporter.stage(f"recording {what}") as progress:
+            found = recorder.record(tapped, splits["threshold"], progress, kernels=name)
+            under_others.append(finite(what, found, reporter))
+    return _Recorded(
+        rows, {name: finite(f"{name} rows", r, reporter) for name, r in rows.items()}, under_others
     )
-    return rows.take(np.flatnonzero(kept))
+
+
+def _accuracies(rows: dict[str, Recording], sources: Sources, reporter: Reporter) -> dict[str, Any]:
+    """The model's accuracy, on all rows that are not known to be fit rows, and by split."""
+    together = sources.data is not None
+    found = manifests.accuracies(rows, together=together)
+    reporter.note(
+        f"accuracy {found['accuracy']:.2%} ("
+        + ", ".join(f"{k} {v:.2%} of {len(rows[k])}" for k, v in found["by_split"].items())
+        + " rows)"
+    )
+    return {**found, "rows": sum(len(r) for n, r in rows.items() if together or n != "fit")}
+
+
+def _fit(
+    estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: _Recorded,
+    logits: Sequence[Tensor], options: Options, reporter: Reporter,
+) -> fitting.Fitted:  # fmt: skip
+    with reporter.stage("fitting") as progress:
+        fitted = fitting.fit_monitors(
+            estimators, tapped.taps[0].name, recorded.finite, options.target_rate, progress,
+            rule=options.thresholds, logits=logits[0].name if logits else "",
+            other_kernels=recorded.others,
+        )  # fmt: skip
+    if recorded.others and not any(fitted.calibrated):
+        reporter.warn(
+            "--certify-kernels: no threshold is calibrated, so that none holds under further "
+            "kernel sets; use --thresholds guaranteed"
+        )
+    return fitted
+
+
+def _prove(
+    fitted: fitting.Fitted, artifact: bytes, onnx: bytes, rows: dict[str, Recording],
+    progress: Progress | None,
+) -> dict[str, Any]:  # fmt: skip
+    held_out = (
+        block
+        for name in ("threshold", "test")
+        for block in evaluation.blocks(fitted.program, rows[name])
+    )
+    proof = prove(artifact, onnx, held_out, progress)
+    proof.require()
+    return proof.to_json()
+
+
+def _robustness(
+    fitted: fitting.Fitted, recorder: Recorder, tapped: TappedModel, recorded: _Recorded,
+    splits: dict[str, Dataset], kernels: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    sample = code_errors.sample(recorded.finite["test"], recorder.seed)
+    judges = len(fitted.judges)
+    lsb = code_errors.measure(fitted.program, sample, judges, recorder.seed)
+    recordings = recorder.under_each(
+        kernels if recorded.others else (), tapped, splits["test"], sample
+    )
+    return {
+        "lsb": None if lsb is None else lsb.to_json(),
+        "certified_kernels": list(kernels),
+        "kernels": [
+            kernel_sets.compare(fitted.program, judges, name, sample, found).to_json()
+            for name, found in recordings
+        ],
+    }
 
 
 def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:

@@ -1,0 +1,123 @@
+"""Recording the rows of one compile: the model, its input, labels and kernels are the same."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler import accuracy, evaluation
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.splits import label_map
+from edgemon.compiler.errors import CompileError, ParityError
+from edgemon.compiler.models.base import Model, TappedModel
+from edgemon.compiler.recording import Progress, Recording, record
+from edgemon.compiler.reporter import Reporter
+from edgemon.runtime.preprocess import Preprocess
+
+Labels = npt.NDArray[np.int64]
+
+SAMPLE = 500  # rows of the first look at the accuracy
+OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
+
+
+class Recorder:
+    """Records rows of one model, with its input, labels and kernels fixed."""
+
+    def __init__(
+        self, model: Model, scratch: Path, preprocess: Preprocess, kernels: str, label_order: str,
+        *, workers: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.model, self.scratch, self.preprocess = model, scratch, preprocess
+        self.kernels, self.label_order = kernels, label_order
+        self.labels: Labels = label_map(model.n_classes, label_order)
+        self.workers, self.seed = workers, seed
+
+    def record(
+        self, tapped: TappedModel, data: Dataset, progress: Progress | None = None, *,
+        kernels: str = "", preprocess: Preprocess | None = None, labels: Labels | None = None,
+    ) -> Recording:  # fmt: skip
+        return record(
+            tapped, data, preprocess=preprocess or self.preprocess, input=self.model.input,
+            labels=self.labels if labels is None else labels, kernels=kernels or self.kernels,
+            scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self.workers,
+            progress=progress,
+        )  # fmt: skip
+
+    def under_each(
+        self, kernels: Sequence[str], tapped: TappedModel, data: Dataset, own: Recording
+    ) -> Iterator[tuple[str, Recording]]:
+        """The rows of a recording under each of several kernel sets, of which the first is the
+        recording's own."""
+        for name in kernels:
+            if name == kernels[0]:
+                yield name, own
+            else:
+                chosen = data.take(own.rows)
+                yield name, self.record(tapped, chosen, kernels=name)
+
+    def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
+        """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
+        data = splits["test"]
+        rng = np.random.default_rng(self.seed)
+        sample = data.take(np.sort(rng.permutation(len(data))[:SAMPLE]))
+        first = self.record(self.model.untapped(), sample)
+        if first.labels is None:
+            raise CompileError("the data has no labels; a monitor cannot be fitted without them")
+
+        def measure(preprocess: Preprocess, order: str) -> float:
+            labels = label_map(self.model.n_classes, order)
+            found = self.record(self.model.untapped(), sample, preprocess=preprocess, labels=labels)
+            return float(found.correct.mean())
+
+        used = (self.preprocess, self.label_order)
+        question = accuracy.Question(used, measure)
+        question.require_above_chance(first.correct, first.labels)
+        return question
+
+    def compare_taps(self, tapped: TappedModel, data: Dataset, recorded: Recording) -> None:
+        """Do fewer taps have the values that they had among more, bit for bit?"""
+        sample = np.arange(min(OUTPUT_ROWS, len(data)))
+        found = self.record(tapped, data.take(sample))
+        for tap in tapped.taps:
+            before, after = (np.asarray(r.codes(tap.name, sample)) for r in (recorded, found))
+            if before.tobytes() != after.tobytes():
+                raise ParityError(
+                    f"{self.model.origin}: {tap.name!r} depends on which other layers are tapped; "
+                    "name the layers to read with --taps"
+                )
+
+    def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
+        """Does tapping leave the model's own output as it was, bit for bit?"""
+        sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
+        pair = [self.record(m, sample) for m in (self.model.untapped(), tapped)]
+        name = tapped.taps[0].name
+        before, after = (np.asarray(r.codes(name)) for r in pair)
+        different = int((before.view(np.uint8) != after.view(np.uint8)).any(axis=1).sum())
+        if different:
+            raise ParityError(
+                f"{self.model.origin}: tapping changed the model's output on {different} of "
+                f"{len(sample)} rows: choose other taps, after an activation rather than before it"
+            )
+        return {"output_rows": len(sample), "output_mismatches": different}
+
+
+def finite(what: str, rows: Recording, reporter: Reporter) -> Recording:
+    """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
+    kept = np.ones(len(rows), bool)
+    for tap in (t for t in rows.taps if t.dtype == "float32"):
+        for start in range(0, len(rows), evaluation.BLOCK):
+            block = np.arange(start, min(start + evaluation.BLOCK, len(rows)))
+            kept[block] &= np.isfinite(rows.codes(tap.name, block)).all(axis=1)
+    if kept.all():
+        return rows
+    if not kept.any():
+        raise CompileError(f"the model's taps hold a NaN or an infinity on all {what}")
+    reporter.warn(
+        f"{int((~kept).sum())} of {len(rows)} {what} give a NaN or an infinity in a tap and "
+        "are left out; on the device they are faults"
+    )
+    return rows.take(np.flatnonzero(kept))
