@@ -25,8 +25,8 @@ class Monitor:
     @property
     def metadata(self) -> bytes: ...
     @property
-    def taps(self) -> list[tuple[str, int, int, float, int]]:
-        """(name, dtype code, length, scale, zero point) of each tap."""
+    def taps(self) -> list[tuple[str, int, int, float, int, int]]:
+        """(name, dtype code, length, scale, zero point, view code) of each tap."""
     @property
     def monitors(self) -> list[tuple[str, int, int | float, int | float]]:
         """(name, dtype code of the raw score, alarm above, uncertain above) of each monitor."""

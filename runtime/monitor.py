@@ -18,17 +18,21 @@ from edgemon.runtime.evaluation import Evaluation
 Array = npt.NDArray[Any]
 
 DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "int32", 5: "int64", 6: "float32"}
+VIEWS = ("plain", "mirror")  # by their code in the file
 
 
 @dataclass(frozen=True)
 class TapInfo:
-    """A tensor that the monitor reads: real value = scale * (code - zero_point)."""
+    """A tensor that the monitor reads: real value = scale * (code - zero_point).
+
+    ``view``: "plain", or "mirror" of one that a second inference gives, on the mirrored image."""
 
     name: str
     dtype: str
     length: int
     scale: float
     zero_point: int
+    view: str
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ class Monitor:
         except _native.Error as error:
             raise ArtifactError(f"artifact rejected: {error.args[1]}") from None
         self.taps = tuple(
-            TapInfo(name, DTYPES[code], length, scale, zero)
-            for name, code, length, scale, zero in self._native.taps
+            TapInfo(name, DTYPES[code], length, scale, zero, VIEWS[view])
+            for name, code, length, scale, zero, view in self._native.taps
         )
         self.monitors = tuple(
             MonitorInfo(name, DTYPES[code], alarm, uncertain)

@@ -110,8 +110,8 @@ static PyObject *number_of(em_dtype dtype, em_number n) {
 static PyObject *describe_tap(const em_monitor *m, size_t i) {
     em_tap_info info;
     em_describe_tap(m, i, &info);
-    return Py_BuildValue("(siIdi)", info.name, (int)info.dtype, (unsigned)info.length, info.scale,
-                         (int)info.zero_point);
+    return Py_BuildValue("(siIdii)", info.name, (int)info.dtype, (unsigned)info.length, info.scale,
+                         (int)info.zero_point, (int)info.view);
 }
 
 static PyObject *describe_monitor(const em_monitor *m, size_t i) {
@@ -401,7 +401,7 @@ static PyGetSetDef monitor_attributes[] = {
     {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
     {"drift", get_drift, NULL, "(monitor, bins, alternatives, limit, run_length), or None.", NULL},
     {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},
-    {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point)]", NULL},
+    {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point, view)]", NULL},
     {"monitors", get_monitors, NULL, "[(name, dtype, alarm_above, uncertain_above)]", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

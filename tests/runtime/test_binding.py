@@ -31,8 +31,8 @@ def padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 16)
 
 
-def tap(dtype: int, length: int, scale: float, zero_point: int) -> bytes:
-    return struct.pack("<IHHIidII", 0, dtype, 0, length, zero_point, scale, 0, 0)
+def tap(dtype: int, length: int, scale: float, zero_point: int, view: int) -> bytes:
+    return struct.pack("<IHHIidII", 0, dtype, view, length, zero_point, scale, 0, 0)
 
 
 def node(op: int, dtype: int, x: int, bits: int, offset: int) -> bytes:
@@ -57,16 +57,19 @@ def drift_section() -> bytes:
 
 
 def artifact(
-    self_test: bytes | None = None, metadata: bytes = b'{"a": 1}', drift: bytes = b""
+    self_test: bytes | None = None,
+    metadata: bytes = b'{"a": 1}',
+    drift: bytes = b"",
+    view: int = 1,
 ) -> bytes:
-    """Taps i8[4] and f32[2]; the monitors are their largest elements.
+    """Taps i8[4] and, of the mirrored image, f32[2]; the monitors are their largest elements.
 
     Alarm above 50 (uncertain above 20) and above 2.0 (1.0).
     """
     vectors = vector() if self_test is None else self_test
     sections = {
         1: struct.pack("<8I", 2, 3, 0, 2, 2, 24, 0, 0),
-        2: tap(I8, 4, 0.5, -3) + tap(F32, 2, 1.0, 0),
+        2: tap(I8, 4, 0.5, -3, 0) + tap(F32, 2, 1.0, 0, view),
         3: node(ARGMAX, I32, 0, 2, 0) + node(MAX, I32, 0, 7, 8) + node(MAX, F32, 1, 0, 16),
         4: b"",
         5: monitor(3, struct.pack("<qq", 50, 20), 0.5)
@@ -111,11 +114,19 @@ REALS = np.array([[0.5, 0.25], [-1.0, -2.0], [3.0, 1.0]], np.float32)
 
 
 def test_describes_itself(native: _native.Monitor) -> None:
-    assert native.taps == [("input", I8, 4, 0.5, -3), ("input", F32, 2, 1.0, 0)]
+    assert native.taps == [("input", I8, 4, 0.5, -3, 0), ("input", F32, 2, 1.0, 0, 1)]
     assert native.monitors == [("largest", I32, 50, 20), ("largest", F32, 2.0, 1.0)]
     assert native.metadata == b'{"a": 1}'
     assert native.workspace_size == 24
     assert 0 < native.struct_size <= 256
+
+
+@pytest.mark.parametrize("view", [2, 3, 256, 65535])
+def test_an_unknown_view_is_refused(view: int) -> None:
+    with pytest.raises(_native.Error) as caught:
+        _native.Monitor(artifact(view=view))
+    assert caught.value.args[0] == -12
+    assert _native.Monitor(artifact(view=0)).taps[1][5] == 0
 
 
 def seen(*scores: float) -> tuple[int, Array, Array]:

@@ -3,7 +3,12 @@
  *
  *   evaluate monitor.emon        exit code 0: ready for use, 1: not
  *
- * On a device the artifact is an array in flash and the workspace a static array.
+ * On a device the artifact is an array in flash and the workspace a static array. Taps "of the
+ * mirrored image" come from a second inference for each image, which goes first:
+ *
+ *   run the model on the image with its width axis reversed;
+ *   copy the tensors that those taps name, for the next inference overwrites them;
+ *   run the model on the image; em_evaluate with the copies and with the model's own tensors.
  */
 #include <edgemon/edgemon.h>
 
@@ -43,8 +48,9 @@ static void print_contents(const em_monitor *m) {
     for (size_t i = 0; i < em_tap_count(m); i++) {
         em_tap_info tap;
         em_describe_tap(m, i, &tap);
-        printf("tap %zu: %s, %s[%u], scale %g, zero point %d\n", i, tap.name, DTYPES[tap.dtype],
-               (unsigned)tap.length, tap.scale, (int)tap.zero_point);
+        printf("tap %zu: %s, %s[%u], scale %g, zero point %d%s\n", i, tap.name, DTYPES[tap.dtype],
+               (unsigned)tap.length, tap.scale, (int)tap.zero_point,
+               tap.view == EM_VIEW_MIRROR ? ", of the mirrored image" : "");
     }
     for (size_t i = 0; i < em_monitor_count(m); i++) {
         em_monitor_info monitor;

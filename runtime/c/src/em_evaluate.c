@@ -263,6 +263,7 @@ EM_API em_status em_describe_tap(const em_monitor *m, size_t index, em_tap_info 
     out->length = tap->length;
     out->scale = tap->scale;
     out->zero_point = tap->zero_point;
+    out->view = (em_view)tap->view;
     return EM_OK;
 }
 

@@ -117,11 +117,11 @@ typedef struct EM_ALIAS em_program {
 typedef struct EM_ALIAS em_tap_record {
     uint32_t name;
     uint16_t dtype;
-    uint16_t reserved;
+    uint16_t view; /* em_view */
     uint32_t length;
     int32_t zero_point;
     double scale;
-    uint32_t reserved2[2];
+    uint32_t reserved[2];
 } em_tap_record;
 
 /* Section 6 */

@@ -208,11 +208,14 @@ static int is_code(uint32_t dtype, int32_t v) {
 }
 
 static em_status check_tap(const em_reader *r, const em_tap_record *tap) {
-    if (tap->reserved != 0 || tap->reserved2[0] != 0 || tap->reserved2[1] != 0) {
-        return EM_E_RESERVED; /* T3, T7 */
+    if (tap->reserved[0] != 0 || tap->reserved[1] != 0) {
+        return EM_E_RESERVED; /* T7 */
     }
     if (!is_tap_dtype(tap->dtype)) {
         return EM_E_TAP; /* T2 */
+    }
+    if (tap->view > EM_VIEW_MIRROR) {
+        return EM_E_TAP; /* T3 */
     }
     if (tap->length < 1 || tap->length > EM_MAX_LENGTH) {
         return EM_E_TAP; /* T4 */

@@ -262,6 +262,7 @@ static void descriptions(void) {
     sample(&a);
     set_f64(field(&a, TAPS, LOGITS, 16), 0.5);
     set32(field(&a, TAPS, LOGITS, 12), (uint32_t)-3);
+    set16(field(&a, TAPS, FEATURES, 6), 1);
     fix_crc(&a);
     EXPECT(em_open(&m, a.file, a.size), EM_OK);
     EXPECT(em_tap_count(&m), N_TAPS);
@@ -273,6 +274,9 @@ static void descriptions(void) {
     EXPECT(tap.length, 4);
     EXPECT(tap.scale * 4.0, 2);
     EXPECT(tap.zero_point, -3);
+    EXPECT(tap.view, EM_VIEW_PLAIN);
+    EXPECT(em_describe_tap(&m, FEATURES, &tap), EM_OK);
+    EXPECT(tap.view, EM_VIEW_MIRROR);
     EXPECT(em_describe_tap(&m, N_TAPS, &tap), EM_E_COUNT);
     EXPECT(em_describe_tap(&m, 0, NULL), EM_E_NULL);
     EXPECT(em_describe_monitor(&m, M_ENTROPY, &monitor), EM_OK);

@@ -117,7 +117,8 @@ static void shorten_drift(artifact *a) {
     X(T1_NAME_BEYOND, EM_E_STRING, set32(FIELD(TAPS, 1, 0), 12))                                   \
     X(T2_DTYPE_I32, EM_E_TAP, set16(FIELD(TAPS, 1, 4), EM_I32))                                    \
     X(T2_DTYPE_0, EM_E_TAP, set16(FIELD(TAPS, 1, 4), 0))                                           \
-    X(T3_RESERVED, EM_E_RESERVED, set16(FIELD(TAPS, 1, 6), 1))                                     \
+    X(T3_VIEW_2, EM_E_TAP, set16(FIELD(TAPS, 1, 6), 2))                                            \
+    X(T3_VIEW_HIGH_BYTE, EM_E_TAP, set16(FIELD(TAPS, 1, 6), 0x0100))                               \
     X(T4_LENGTH_0, EM_E_TAP, set32(FIELD(TAPS, 1, 8), 0))                                          \
     X(T4_LENGTH_TOO_LARGE, EM_E_TAP, set32(FIELD(TAPS, 1, 8), (1u << 20) + 1))                     \
     X(T5_ZERO_POINT_I8, EM_E_TAP, set32(FIELD(TAPS, LOGITS, 12), 128))                             \

@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
                    result.reason == EM_OK && result.predicted_class == 1 &&
                    fault.verdict == EM_FAULT && monitor.check() == EM_OK &&
                    monitor.self_test(workspace.data(), workspace.size() * 8) == EM_OK &&
-                   monitor.tap_count() == 3 && monitor.monitor_count() == 3
+                   monitor.tap_count() == 3 && !monitor.reads_mirror() &&
+                   monitor.monitor_count() == 3
                ? 0
                : 1;
 }

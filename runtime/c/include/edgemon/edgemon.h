@@ -94,6 +94,14 @@ typedef enum em_dtype {
     EM_U32 = 7
 } em_dtype;
 
+/* Which inference of the model gives a tap its values. EM_VIEW_MIRROR: that of the same input,
+ * mirrored left-right (after preprocessing, the width axis reversed). An artifact with such a tap
+ * needs two inferences for each image; see em_describe_tap, and mirrored taps in em_evaluate. */
+typedef enum em_view {
+    EM_VIEW_PLAIN = 0, /* the input as it is */
+    EM_VIEW_MIRROR = 1
+} em_view;
+
 /* A tensor of the classifier, as it lies in memory after the invocation. */
 typedef struct em_tap {
     const void *data; /* aligned for its dtype */
@@ -108,6 +116,7 @@ typedef struct em_tap_info {
     uint32_t length; /* in elements */
     double scale;    /* real value = scale * (code - zero_point) */
     int32_t zero_point;
+    em_view view; /* the same tensor may be wanted from both inferences, as two taps */
 } em_tap_info;
 
 /* A raw score: .f where the monitor's dtype is EM_F32, else .i */
@@ -184,7 +193,11 @@ EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t works
 EM_API em_status em_check(const em_monitor *m);
 
 /* One image. Returns out->reason; *out is always completely written, with verdict EM_FAULT on any
- * error. `workspace` is aligned to 8 bytes and may be NULL if em_workspace_size is 0. */
+ * error. `workspace` is aligned to 8 bytes and may be NULL if em_workspace_size is 0.
+ *
+ * Mirrored taps (em_tap_info.view): run the model on the mirrored image first and copy what those
+ * taps name, for the next inference overwrites the model's memory; then run it on the image as it
+ * is, and evaluate. In this order the model's outputs in memory are its answer to the image. */
 EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
                              void *workspace, size_t workspace_size, em_result *out);
 

@@ -74,6 +74,15 @@ class Monitor {
     em_status describe_tap(std::size_t index, em_tap_info &out) const noexcept {
         return em_describe_tap(&monitor_, index, &out);
     }
+    /* Does a tap want the mirrored image's inference, the second for each image? */
+    bool reads_mirror() const noexcept {
+        bool found = false;
+        for (std::size_t i = 0; i < tap_count(); i++) {
+            em_tap_info info;
+            found = found || (describe_tap(i, info) == EM_OK && info.view == EM_VIEW_MIRROR);
+        }
+        return found;
+    }
     em_status describe_monitor(std::size_t index, em_monitor_info &out) const noexcept {
         return em_describe_monitor(&monitor_, index, &out);
     }
