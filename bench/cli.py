@@ -252,3 +252,24 @@ def shift(
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
+
+
+@app.command(name="op-times")
+def op_times(
+    toml: Annotated[
+        bool, typer.Option("--toml", help="Print the section of a target profile instead.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure how long the parts of an evaluation take on this machine, for a target profile."""
+    from edgemon.bench import op_times as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json or toml)
+    with terminal.stage("timing small programs") as progress:
+        found = study.measure(progress)
+    if toml:
+        typer.echo(study.to_toml(found.times))
+        return
+    study.show(terminal, found)
+    terminal.document(found.to_json())

@@ -1,6 +1,11 @@
-"""What a device is: one TOML profile each, and what the runtime costs there."""
+"""What a device is: one TOML profile each, what the runtime costs there, and how fast it is."""
 
+from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
-from edgemon.targets.profile import DEFAULT, Target, TargetError, load, names
+from edgemon.targets.profile import DEFAULT, Budget, Target, load, names, read
+from edgemon.targets.times import PARTS, OpTimes
 
-__all__ = ["DEFAULT", "Footprint", "Target", "TargetError", "load", "measure", "names"]
+__all__ = [
+    "DEFAULT", "PARTS", "Budget", "Footprint", "OpTimes", "Target", "TargetError", "load",
+    "measure", "names", "read",
+]  # fmt: skip

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgemon import runtime
-from edgemon.targets.profile import Target, TargetError
+from edgemon.targets.errors import TargetError
+from edgemon.targets.profile import Target
 
 C_FOLDER = Path(runtime.__file__).parent / "c"
 STRUCTS = "em_monitor", "em_result", "em_drift"

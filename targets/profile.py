@@ -1,52 +1,151 @@
-"""Reading target profiles."""
+"""Reading target profiles: TOML files as those in ``profiles/``.
+
+description = "what it is, for people"
+architecture = "x86_64"
+kernels = "xnnpack"             # that run the classifier: xnnpack, builtin or reference
+
+[toolchain]                     # that builds the C runtime
+cc = "cc"
+cflags = ["-std=c11", "-Os", "-ffp-contract=off"]
+size = "size"                   # its size(1)
+
+[budget]                        # optional: most that the monitors of one artifact may take
+kilobytes = 32                  # of 1024 bytes
+microseconds = 5                # an evaluation, estimated; needs [nanoseconds]
+
+[nanoseconds]                   # optional: what `edgemon op-times --toml` prints on the target
+node = 6.2                      # and so on: ``times.PARTS``
+"""
 
 from __future__ import annotations
 
+import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from edgemon.runtime.errors import EdgemonError
+from edgemon.targets.errors import TargetError
+from edgemon.targets.times import OpTimes
 
 PROFILES = Path(__file__).parent / "profiles"
 DEFAULT = "host-x86_64"
+SUFFIX = ".toml"
+KERNELS = ("xnnpack", "builtin", "reference")
 
 
-class TargetError(EdgemonError):
-    """A target is unknown, or its toolchain is missing or fails."""
+@dataclass(frozen=True)
+class Budget:
+    """The most that the monitors of one artifact may take; None: no limit."""
+
+    kilobytes: float | None = None  # of 1024 bytes: tables and nodes
+    microseconds: float | None = None  # of one evaluation, estimated
 
 
 @dataclass(frozen=True)
 class Target:
-    """A device: which kernels run the classifier, and which compiler builds the runtime."""
+    """A device: which kernels run the classifier, which compiler builds the runtime, how fast it
+    is and what monitors may take of it."""
 
     name: str
     description: str
     architecture: str
-    kernels: str  # "xnnpack", "builtin" or "reference"
+    kernels: str  # one of ``KERNELS``
     cc: str
     cflags: tuple[str, ...]
     size: str  # the toolchain's size(1)
+    times: OpTimes | None = None  # None where nobody has measured
+    budget: Budget = Budget()
 
 
 def names() -> list[str]:
     """Names of the profiles that ship with edgemon."""
-    return sorted(p.stem for p in PROFILES.glob("*.toml"))
+    return sorted(p.stem for p in PROFILES.glob(f"*{SUFFIX}"))
 
 
 def load(name: str) -> Target:
-    """The target with this name."""
-    path = PROFILES / f"{name}.toml"
-    if name not in names():
-        raise TargetError(f"--target {name}: unknown target; there are {', '.join(names())}")
-    profile = tomllib.loads(path.read_text())
-    tools = profile["toolchain"]
-    return Target(
-        name,
-        profile["description"],
-        profile["architecture"],
-        profile["kernels"],
-        tools["cc"],
-        tuple(tools["cflags"]),
-        tools["size"],
+    """The target with this name, or that of a profile of one's own (a path that ends in .toml).
+    Raises TargetError in one sentence."""
+    if name in names():
+        return read(PROFILES / f"{name}{SUFFIX}")
+    if name.endswith(SUFFIX):
+        return read(Path(name))
+    raise TargetError(
+        f"--target {name}: unknown target; there are {', '.join(names())}, or give a profile of "
+        "your own as a file that ends in .toml"
     )
+
+
+def read(path: Path) -> Target:
+    """The target of a profile. Raises TargetError, which names the file and the field."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TargetError(f"target {path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise TargetError(f"target {path}: is no TOML: {error}") from None
+    where = f"target {path}"
+    top = ("description", "architecture", "kernels", "toolchain", "budget", "nanoseconds")
+    _only(content, top, where)
+    tools = _table(content, "toolchain", where)
+    _only(tools, ("cc", "cflags", "size"), f"{where}: [toolchain]")
+    kernels = _text(content, "kernels", where)
+    if kernels not in KERNELS:
+        raise TargetError(f"{where}: kernels = {kernels!r}: use {', '.join(KERNELS)}")
+    times = content.get("nanoseconds")
+    return Target(
+        path.stem,
+        _text(content, "description", where),
+        _text(content, "architecture", where),
+        kernels,
+        _text(tools, "cc", f"{where}: [toolchain]"),
+        _flags(tools, where),
+        _text(tools, "size", f"{where}: [toolchain]"),
+        None if times is None else OpTimes.from_toml(times, where),
+        _budget(content, where),
+    )
+
+
+def _budget(content: Mapping[str, Any], where: str) -> Budget:
+    if "budget" not in content:
+        return Budget()
+    table = _table(content, "budget", where)
+    _only(table, ("kilobytes", "microseconds"), f"{where}: [budget]")
+    for key, value in table.items():
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (number and math.isfinite(value) and value > 0):
+            raise TargetError(f"{where}: [budget] {key} = {value!r}: give a number above 0")
+    if "microseconds" in table and "nanoseconds" not in content:
+        raise TargetError(
+            f"{where}: [budget] microseconds needs [nanoseconds]: measure them on the target with "
+            "`edgemon op-times --toml`, and paste what it prints"
+        )
+    return Budget(table.get("kilobytes"), table.get("microseconds"))
+
+
+def _only(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise TargetError(f"{where}: unknown {key!r}; there are {', '.join(known)}")
+
+
+def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    found = content.get(key)
+    if not isinstance(found, dict):
+        raise TargetError(f"{where}: the table [{key}] is missing")
+    return found
+
+
+def _text(table: Mapping[str, Any], key: str, where: str) -> str:
+    found = table.get(key)
+    if not isinstance(found, str) or not found:
+        raise TargetError(f"{where}: {key} = {found!r}: give a text")
+    return found
+
+
+def _flags(tools: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    found = tools.get("cflags")
+    if not isinstance(found, list) or not all(isinstance(v, str) for v in found):
+        raise TargetError(f"{where}: [toolchain] cflags = {found!r}: give a list of texts")
+    return tuple(found)

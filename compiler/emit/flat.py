@@ -20,7 +20,7 @@ import numpy.typing as npt
 from edgemon.compiler.drift.detector import DriftTest
 from edgemon.compiler.emit import drift_section
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.ir import Builder, Monitor, Node, Program, Tap
 from edgemon.compiler.ops import MAX_WORKSPACE, OPS
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
@@ -184,9 +184,14 @@ def monitor_bytes(program: Program) -> dict[str, int]:
     result = {}
     for m in program.monitors:
         own = program.only(m.name)
-        tables = sum(_up(t.nbytes, 16) + TABLE_RECORD.size for n in own.nodes for t in n.tables)
-        result[m.name] = tables + NODE_RECORD.size * len(own.nodes) + MONITOR_RECORD.size
+        result[m.name] = sum(map(node_bytes, own.nodes)) + MONITOR_RECORD.size
     return result
+
+
+def node_bytes(node: Node) -> int:
+    """Bytes of a node and its tables."""
+    tables = sum(_up(t.nbytes, 16) + TABLE_RECORD.size for t in node.tables)
+    return tables + NODE_RECORD.size
 
 
 class _Strings:

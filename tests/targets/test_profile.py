@@ -1,0 +1,85 @@
+"""Target profiles: those that ship, those of users, and sentences for mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from edgemon import targets
+from edgemon.targets import PARTS, Budget, OpTimes, TargetError
+
+PROFILE = """
+description = "a board"
+architecture = "armv8"
+kernels = "reference"
+
+[toolchain]
+cc = "cc"
+cflags = ["-O2"]
+size = "size"
+"""
+TIMES = "\n[nanoseconds]\n" + "\n".join(f"{key} = 1.5" for key in PARTS)
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "board.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_profiles_that_ship_have_times_of_every_part(name: str) -> None:
+    target = targets.load(name)
+    assert target.name == name
+    assert target.times is not None
+    assert target.times.nanoseconds.keys() == PARTS.keys()
+    assert target.budget == Budget()  # what a monitor may take is the user's to say
+
+
+def test_a_profile_of_ones_own(tmp_path: Path) -> None:
+    bare = targets.load(written(tmp_path, PROFILE))
+    assert (bare.name, bare.kernels, bare.cflags) == ("board", "reference", ("-O2",))
+    assert (bare.times, bare.budget) == (None, Budget())
+    budget = "\n[budget]\nkilobytes = 16\nmicroseconds = 2.5\n"
+    full = targets.load(written(tmp_path, PROFILE + budget + TIMES))
+    assert full.budget == Budget(16, 2.5)
+    assert full.times == OpTimes(dict.fromkeys(PARTS, 1.5))
+
+
+MISTAKES = {
+    "no file": ("", "cannot be read"),
+    "no TOML": ("=", "is no TOML"),
+    "no toolchain": (PROFILE.partition("[")[0], "the table [toolchain] is missing"),
+    "no compiler": (PROFILE.replace('cc = "cc"', ""), "[toolchain]: cc = None: give a text"),
+    "flags as text": (PROFILE.replace('["-O2"]', '"-O2"'), "cflags = '-O2': give a list of texts"),
+    "unknown kernels": (PROFILE.replace("reference", "fast"), "use xnnpack, builtin, reference"),
+    "unknown field": ("colour = 1" + PROFILE, "unknown 'colour'; there are description"),
+    "a part is missing": (PROFILE + TIMES.replace("node", "nod"), "unknown 'nod'; paste what"),
+    "too few parts": (PROFILE + "\n[nanoseconds]\nnode = 1", "'evaluation' is missing; paste"),
+    "a negative time": (PROFILE + TIMES.replace("= 1.5", "= -1", 1), "evaluation = -1: give a"),
+    "no time": (PROFILE + TIMES.replace("= 1.5", "= nan", 1), "evaluation = nan: give a number"),
+    "a word": (PROFILE + TIMES.replace("= 1.5", '= "1"', 1), "evaluation = '1': give a number"),
+    "no table": ("nanoseconds = 3" + PROFILE, "nanoseconds must be a table"),
+    "a budget of nothing": (PROFILE + "\n[budget]\nkilobytes = 0", "give a number above 0"),
+    "an unknown budget": (PROFILE + "\n[budget]\nkb = 3", "[budget]: unknown 'kb'"),
+    "microseconds that cannot be estimated": (
+        PROFILE + "\n[budget]\nmicroseconds = 3",
+        "microseconds needs [nanoseconds]: measure them",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_in_a_profile_are_named(mistake: str, tmp_path: Path) -> None:
+    text, message = MISTAKES[mistake]
+    path = written(tmp_path, text) if text else str(tmp_path / "nowhere.toml")
+    with pytest.raises(TargetError) as found:
+        targets.load(path)
+    assert message in str(found.value)
+    assert path in str(found.value)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(TargetError, match=r"there are host-x86_64, .* a file that ends in .toml"):
+        targets.load("toaster")
