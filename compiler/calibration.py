@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.groups import joined, one_of_each
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -49,11 +50,27 @@ def set_thresholds(
     return grown.builder.program(program.predicted, monitors)
 
 
+def drawn(rows: Recording, target: Target, seed: int) -> Recording:
+    """The rows that a threshold is set on: of rows in groups, one of each group, drawn by seed
+    among those that the target concerns (of each predicted class, where the target is by class).
+    Order statistics need exchangeable rows: rows of a group are not, these are. Without groups
+    all rows."""
+    if rows.groups is None:
+        return rows
+    concerned = np.flatnonzero(target.concerns(rows.correct))
+    groups = rows.groups[concerned]
+    if target.per_class:
+        groups = joined([groups, rows.predicted[concerned].astype(np.int64)])
+    return rows.take(concerned[one_of_each(groups, seed, rows.rows[concerned])])
+
+
 def _thresholds(
     program: Program, wanted: Sequence[bool], rows: Recording, target: Target
 ) -> list[list[Any]]:
     """Of each monitor that is wanted: the threshold of each class, or a single one."""
     concerned = rows.take(np.flatnonzero(target.concerns(rows.correct)))
+    if rows.groups is not None and not target.per_class:
+        _require_groups(len(concerned), target)
     if target.per_class:
         _require_rows(concerned, target)
         groups = [np.flatnonzero(concerned.predicted == c) for c in range(rows.n_classes)]
@@ -81,16 +98,27 @@ def _with_faults(found: Evaluation, monitor: int) -> Array:
     return np.where(fault, wide.dtype.type(np.inf if wide.dtype.kind == "f" else FAULT), wide)
 
 
+def _require_groups(count: int, target: Target) -> None:
+    if count < target.rows_needed:
+        raise CompileError(
+            f"a rate of {target.of} of {target.rate:.3g} at confidence {target.confidence:.3g} "
+            f"needs {target.rows_needed} groups with {target.answers} threshold rows, of each of "
+            f"which one row counts, but there are {count}: give rows of more groups (--calibrate), "
+            "or ask for less"
+        )
+
+
 def _require_rows(rows: Recording, target: Target) -> None:
+    what = "" if rows.groups is None else "groups with "
     counts = np.bincount(rows.predicted, minlength=rows.n_classes)
     few = np.flatnonzero(counts < target.rows_needed)
     if few.size:
         shown = ", ".join(f"class {c}: {counts[c]}" for c in few[:8])
         raise CompileError(
             f"a rate of {target.rate:.3g} at confidence {target.confidence:.3g} in each class "
-            f"needs {target.rows_needed} correct threshold rows of each predicted class, but there "
-            f"are fewer of {len(few)} ({shown}): give more rows (--calibrate), ask for less, or do "
-            "without --per-class"
+            f"needs {target.rows_needed} {what}correct threshold rows of each predicted class, but "
+            f"there are fewer of {len(few)} ({shown}): give more rows (--calibrate), ask for less, "
+            "or do without --per-class"
         )
 
 

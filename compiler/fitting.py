@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import reference
-from edgemon.compiler.calibration import set_thresholds
+from edgemon.compiler.calibration import drawn, set_thresholds
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.emit import flat
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors import MonitorEstimator, Score
@@ -52,7 +53,8 @@ class Fitted:
     quality: tuple[Quality, ...]  # on the test rows, a monitor
     together: Quality  # of the artifact's verdict
     on_test: Evaluation  # the reference's results for the test rows
-    threshold_rows: Recording  # on which thresholds were calibrated
+    threshold_rows: Recording  # held out for thresholds alone
+    draws: Recording  # those of them that thresholds were set on, see ``calibration.drawn``
     comparison: tuple[Candidate, ...]  # of fusions' signals
     tie_broken: tuple[bool, ...]  # is a monitor's score a rank, with ties broken by the softmax?
     excess: tuple[bool, ...]  # is it the excess over the threshold of the predicted class?
@@ -89,6 +91,7 @@ def fit_monitors(
     rule: str = "method",
     logits: str = "",
     other_kernels: Sequence[Recording] = (),
+    seed: int = 0,
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -102,12 +105,13 @@ def fit_monitors(
         logits: name of the tap whose softmax breaks ties of coarse scores; the output if none.
         other_kernels: the same threshold rows, recorded under further kernel sets under which the
             thresholds must keep to the target too.
+        seed: of the rows that are drawn from groups, see ``calibration.drawn``.
     """
     steps = len(estimators) + 1
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     fit_rows, threshold_rows = rows["fit"], rows["threshold"]
     learn = fit_rows
-    if fusions and learns_from_thresholds(threshold_rows.correct, target):
+    if fusions and learns_from_thresholds(drawn(threshold_rows, target, seed).correct, target):
         learn, threshold_rows = divided(threshold_rows, LEARN_SHARE, fusions[0].seed)
     elif fusions:
         fit_rows, learn = divided(fit_rows, FIT_SHARE, fusions[0].seed)
@@ -127,7 +131,10 @@ def fit_monitors(
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
-    held_out = [threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels)]
+    held_out = [
+        drawn(r, target, seed)
+        for r in (threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels))
+    ]
     program = set_thresholds(program, calibrated, held_out, target)
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
@@ -139,7 +146,8 @@ def fit_monitors(
     progress(steps, steps)
     return Fitted(
         program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
-        tuple(comparison), tuple(a is not b for a, b in zip(plain, scores, strict=True)),
+        held_out[0], tuple(comparison),
+        tuple(a is not b for a, b in zip(plain, scores, strict=True)),
         tuple(yes and target.per_class for yes in calibrated),
     )  # fmt: skip
 
@@ -187,18 +195,28 @@ def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
     sizes = flat.monitor_bytes(program)
     fusion.combine(
-        np.column_stack(scores), ~rows.correct, [sizes[m.name] for m in program.monitors]
+        np.column_stack(scores),
+        ~rows.correct,
+        [sizes[m.name] for m in program.monitors],
+        rows.groups,
     )
 
 
 def learns_from_thresholds(correct: npt.NDArray[np.bool_], target: Target) -> bool:
-    """Are these threshold rows (n,) enough for fusions to learn from half of them?"""
+    """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
+    of them?"""
     return int(target.concerns(correct).sum()) >= 3 * target.rows_needed
 
 
 def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
-    """All but a share of the rows, and that share; see ``splits.divide``."""
-    first, second = divide(rows.correct, share, seed)
+    """All but a share of the rows, and that share; see ``splits.divide``. Raises CompileError where
+    groups are so few that either is empty."""
+    first, second = divide(rows.correct, share, seed, rows.groups)
+    if rows.groups is not None and not (len(first) and len(second)):
+        raise CompileError(
+            f"{len(rows)} rows of {len(np.unique(rows.groups))} groups cannot be divided, to learn "
+            "from some of them how much each signal is worth: give rows of more groups (--fit)"
+        )
     return rows.take(first), rows.take(second)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import to_classes
@@ -31,7 +32,8 @@ FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
 @dataclass(frozen=True, eq=False)
 class Recording:
     """N rows. ``predicted`` is the class that the model's output means (see ``models.decision``);
-    ``labels`` are in the order of the model's classes. The taps stay on disk."""
+    ``labels`` are in the order of the model's classes; ``groups`` as in ``data.groups``, where rows
+    come in groups. The taps stay on disk."""
 
     taps: tuple[Tap, ...]
     files: tuple[RowFile, ...]
@@ -40,6 +42,7 @@ class Recording:
     labels: npt.NDArray[np.int64] | None
     n_classes: int
     worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
+    groups: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,6 +91,7 @@ class Recording:
             rows=self.rows[index],
             predicted=self.predicted[index],
             labels=None if self.labels is None else self.labels[index],
+            groups=None if self.groups is None else self.groups[index],
         )
 
     def _position(self, name: str) -> int:
@@ -156,4 +160,5 @@ def record(
         classes,
         len(labels),
         max(int(answer["peak_bytes"]) for answer in answers),
+        data.groups,
     )

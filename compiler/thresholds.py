@@ -36,6 +36,10 @@ class Target(Protocol):
         """What the rate is of."""
 
     @property
+    def answers(self) -> str:
+        """Which rows it concerns, in a word."""
+
+    @property
     def rows_needed(self) -> int:
         """Fewest rows for which any threshold can be promised."""
 
@@ -59,6 +63,7 @@ class FalseAlarmTarget:
     confidence: float = 0.95
     per_class: bool = False
     of: ClassVar[str] = "false alarms"
+    answers: ClassVar[str] = "correct"
 
     def __post_init__(self) -> None:
         _check("--false-alarm", self.rate, self.confidence)
@@ -90,6 +95,7 @@ class MissTarget:
     confidence: float = 0.95
     per_class: ClassVar[bool] = False
     of: ClassVar[str] = "misses"
+    answers: ClassVar[str] = "wrong"
 
     def __post_init__(self) -> None:
         _check("--miss-rate", self.rate, self.confidence)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
 from edgemon.compiler import reference
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors.fusion import FusionMonitor
@@ -38,11 +39,13 @@ class Fused:
 
     def learn_from(self, held_out: Recording) -> None:
         """From rows on which the members were not fitted."""
-        self._combine([j.judge(held_out) for j in self.judges], ~held_out.correct)
+        scores = [j.judge(held_out) for j in self.judges]
+        self._combine(scores, ~held_out.correct, held_out.groups)
 
-    def _combine(self, scores: Sequence[Raw], wrong: Bools) -> None:
+    def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Codes | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]
-        self.fusion.combine(np.column_stack(reals), wrong, [j.size_bytes for j in self.judges])
+        sizes = [j.size_bytes for j in self.judges]
+        self.fusion.combine(np.column_stack(reals), wrong, sizes, groups)
 
     def program(self) -> Program:
         """The device program of what was learned: the fusion, then the scores that it sums."""

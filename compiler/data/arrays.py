@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.groups import Codes, Column, codes, columns_of, joined, one_column
 from edgemon.compiler.data.labels import LabelReader, Labels, Named
 from edgemon.compiler.data.row_file import READABLE, Header, RowFile, read_header
 from edgemon.compiler.data.row_range import RowRange
@@ -42,13 +43,15 @@ PAIRS = (
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """A .npy of rows, which of them are meant, their labels, and the names of classes where
-    labels are words. Row 0 of the .npy is row ``first_row`` of what the user named."""
+    labels are words. Row 0 of the .npy is row ``first_row`` of what the user named. ``groups`` are
+    those of the rows that are meant."""
 
     x: Path
     rows: npt.NDArray[np.int64]
     y: Labels | None
     class_names: tuple[str, ...] | None = None
     first_row: int = 0
+    groups: Codes | None = None
 
 
 def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
@@ -63,10 +66,15 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
     return Loaded(x, np.arange(wanted.start, wanted.stop), labels, names)
 
 
-def read_npz(path: Path, rows: RowRange, folder: Path, progress: Progress | None) -> Loaded:
-    """The images and labels of an .npz; the wanted rows are unpacked to ``folder``."""
+def read_npz(
+    path: Path, rows: RowRange, folder: Path, progress: Progress | None, group: str | None = None
+) -> Loaded:
+    """The images and labels of an .npz, and the groups that ``group`` names (see
+    ``groups.columns_of``); the wanted rows are unpacked to ``folder``."""
     with _readable(path), zipfile.ZipFile(path) as archive:
-        images, labels = _keys(path, [n for n in archive.namelist() if n.endswith(".npy")])
+        keys = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
+        images, labels = _keys(path, keys)
+        columns = () if group is None else columns_of(group, keys, str(path))
         with archive.open(f"{images}.npy") as stream:
             header = read_header(stream, f"{path} ({images})")
             _require_numbers(f"{path} ({images})", header.dtype)
@@ -77,13 +85,33 @@ def read_npz(path: Path, rows: RowRange, folder: Path, progress: Progress | None
                     y, names = _read_labels(
                         other, f"{path} ({labels})", header.shape[0], wanted, rows.source
                     )
+            groups = _groups(archive, columns, header.shape[0], wanted, path) if columns else None
             stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
             x = _unpack(stream, header, len(wanted), folder / "x.npy", progress)
-    return Loaded(x, np.arange(len(wanted)), y, names, wanted.start)
+    return Loaded(x, np.arange(len(wanted)), y, names, wanted.start, groups)
 
 
-def _keys(path: Path, members: list[str]) -> tuple[str, str | None]:
-    keys = [m.removesuffix(".npy") for m in members]
+def _groups(
+    archive: zipfile.ZipFile, columns: tuple[Column, ...], count: int, wanted: range, path: Path
+) -> Codes:
+    found = []
+    for column in columns:
+        with archive.open(f"{column.name}.npy") as stream:
+            header = read_header(stream, f"{path} ({column.name})")
+            if header.shape[0] != count:
+                raise DataError(
+                    f"{path}: {count} images but {header.shape[0]} rows of {column.name}, which "
+                    "--group names; they must be as many"
+                )
+            parts, row = [np.empty(0, np.int64)], wanted.start
+            for block in _blocks(stream, header, wanted, f"{path} ({column.name})"):
+                parts.append(codes(one_column(block, column, str(path)), str(path), row))
+                row += len(block)
+            found.append(np.concatenate(parts))
+    return joined(found)
+
+
+def _keys(path: Path, keys: list[str]) -> tuple[str, str | None]:
     pairs = [pair for pair in PAIRS if set(pair) <= set(keys)]
     if pairs and (pairs[0][0] in ("x", "X") or len(pairs) == 1):
         return pairs[0]
@@ -110,16 +138,24 @@ def _read_labels(stream: IO[bytes], name: str, count: int, wanted: range, source
         raise DataError(
             f"{source}: {count} images but {header.shape[0]} labels; they must be as many"
         )
-    if header.row_bytes > BLOCK_BYTES:
-        raise DataError(f"{name}: labels have the shape {header.shape}; one number a row is needed")
-    stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
     reader = LabelReader(source, wanted.start)
+    for block in _blocks(stream, header, wanted, name):
+        reader.add(block)
+    return reader.finish()
+
+
+def _blocks(
+    stream: IO[bytes], header: Header, wanted: range, name: str
+) -> Iterator[npt.NDArray[Any]]:
+    """The wanted rows of a stream behind its header."""
+    if header.row_bytes > BLOCK_BYTES:
+        raise DataError(f"{name}: has the shape {header.shape}; one number a row is needed")
+    stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
     block = BLOCK_BYTES // header.row_bytes
     for first in range(0, len(wanted), block):
         rows = min(block, len(wanted) - first)
         content = b"".join(_pieces(stream, rows * header.row_bytes))
-        reader.add(np.frombuffer(content, header.dtype).reshape(rows, *header.shape[1:]))
-    return reader.finish()
+        yield np.frombuffer(content, header.dtype).reshape(rows, *header.shape[1:])
 
 
 def _unpack(

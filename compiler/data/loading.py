@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data import arrays, images, tables
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
@@ -24,6 +25,7 @@ Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
 FINGERPRINT_BLOCK_VALUES = 1 << 20
+GROUPED = (".npz", ".csv")  # what can say of each row to which group it belongs
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,8 @@ class Dataset:
     """``rows`` are indices into the .npy file ``x``; ``y`` are their labels.
 
     ``class_names[label]`` is a label's name, where labels came as words. ``source`` is what the
-    user wrote. Row 0 of ``x`` is row ``first_row`` of that.
+    user wrote. Row 0 of ``x`` is row ``first_row`` of that. ``groups`` (n,) is the group of each
+    row, if rows come in groups: see ``data.groups``.
     """
 
     x: Path
@@ -40,6 +43,7 @@ class Dataset:
     class_names: tuple[str, ...] | None
     source: str
     first_row: int = 0
+    groups: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -62,7 +66,12 @@ class Dataset:
     def take(self, indices: npt.ArrayLike) -> Dataset:
         """These of the rows; nothing is copied on disk."""
         at = np.asarray(indices)
-        return replace(self, rows=self.rows[at], y=None if self.y is None else self.y[at])
+        return replace(
+            self,
+            rows=self.rows[at],
+            y=None if self.y is None else self.y[at],
+            groups=None if self.groups is None else self.groups[at],
+        )
 
     def blocks(self, size: int) -> Iterator[Array]:
         """All rows, at most ``size`` at a time."""
@@ -94,6 +103,7 @@ def load(
     *,
     label_column: str | None = None,
     resize: tuple[int, int] | None = None,
+    group: str | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
     """Read what the user named; a row range may follow, as in ``x.npz[0:5000]``.
@@ -101,12 +111,13 @@ def load(
     ``x.npz`` (x and y, or names like them), ``x.npy,y.npy``, ``x.npy``, a folder with x.npy and
     y.npy, a ``.csv`` (``label_column``: its name or number), a folder of images by class, or one
     image. Compressed data is unpacked to ``scratch``. Images of several sizes are resized to
-    ``resize``, (width, height), if that is given. Raises DataError.
+    ``resize``, (width, height), if that is given. ``group`` names arrays of the .npz or columns of
+    the CSV: rows that have equal values there are of one group. Raises DataError.
     """
     named, rows = _parse(spec)
     folder = Path(tempfile.mkdtemp(prefix="data-", dir=scratch))
     try:
-        loaded = _read(named, rows, folder, label_column, resize, progress)
+        loaded = _read(named, rows, folder, label_column, resize, group, progress)
     except OSError as error:
         raise DataError(
             f"{error.filename or spec}: cannot be read or unpacked: {error.strerror or error}"
@@ -114,7 +125,14 @@ def load(
     shape = RowFile.open(loaded.x).shape
     if len(shape) < 2:
         raise DataError(f"{spec}: has the shape {shape}; one row must be one image, (N, ...)")
-    return Dataset(loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row)
+    return Dataset(
+        loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row, loaded.groups
+    )
+
+
+def file_of(spec: str) -> Path:
+    """The (first) file or folder that a specification names, without its row range."""
+    return _parse(spec)[0][0].resolve()
 
 
 def _parse(spec: str) -> tuple[list[Path], RowRange]:
@@ -146,9 +164,15 @@ def _read(
     folder: Path,
     label_column: str | None,
     resize: tuple[int, int] | None,
+    group: str | None,
     progress: Progress | None,
 ) -> arrays.Loaded:
     path, suffix = named[0], named[0].suffix.lower()
+    if group is not None and suffix not in GROUPED:
+        raise DataError(
+            f"{','.join(map(str, named))}: --group names an array of an .npz or a column of a "
+            "CSV, and here is neither; save the rows and their groups in one .npz"
+        )
     if len(named) == 2 and {p.suffix.lower() for p in named} == {".npy"}:
         return arrays.read_npy(path, named[1], rows)
     if len(named) == 1:
@@ -158,11 +182,11 @@ def _read(
                 return arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
             return images.read_folder(path, rows, folder, resize, progress)
         if suffix == ".npz":
-            return arrays.read_npz(path, rows, folder, progress)
+            return arrays.read_npz(path, rows, folder, progress, group)
         if suffix == ".npy":
             return arrays.read_npy(path, None, rows)
         if suffix == ".csv":
-            return tables.read_csv(path, rows, folder, label_column, progress)
+            return tables.read_csv(path, rows, folder, label_column, progress, group)
         if suffix in images.SUFFIXES:
             return images.read_image(path, folder)
     raise DataError(

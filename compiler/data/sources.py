@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.loading import Dataset, file_of, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap, split
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
@@ -46,26 +47,56 @@ def load_sources(
     seed: int,
     label_column: str | None = None,
     resize: tuple[int, int] | None = None,
+    group: str | None = None,
     progress: Progress | None = None,
     warn: Callable[[str], None],
 ) -> dict[str, Dataset]:
-    """The fit, threshold and test rows: labelled, and no row in two of them."""
+    """The fit, threshold and test rows: labelled, and no row in two of them. With ``group`` (see
+    ``load``) no group is in two of them either; of the groups of different files see
+    ``keep_groups_apart``."""
+    found = {
+        name: load(
+            spec, scratch, label_column=label_column, resize=resize, group=group, progress=progress
+        )
+        for name, spec in sources.described().items()
+    }
     if sources.data is None:
-        parts = {
-            name: load(spec, scratch, label_column=label_column, resize=resize, progress=progress)
-            for name, spec in sources.described().items()
-        }
-        for name, data in parts.items():
+        for name, data in found.items():
             _require_labels(data, f"the {name} data")
-        refuse_overlap(parts)
-        return align_classes(parts)
-    whole = load(sources.data, scratch, label_column=label_column, resize=resize, progress=progress)
+        refuse_overlap(found)
+        keep_groups_apart(found, warn)
+        return align_classes(found)
+    whole = found["data"]
     labels = _require_labels(whole, "--data")
     first = np.unique(np.array(whole.fingerprints()), return_index=True)[1]
     if len(first) < len(whole):
         warn(f"{len(whole) - len(first)} rows repeat an earlier row and are left out")
         whole, labels = whole.take(np.sort(first)), labels[np.sort(first)]
-    return {name: whole.take(rows) for name, rows in zip(NAMES, split(labels, seed), strict=True)}
+    parts = split(labels, seed, groups=whole.groups)
+    return {name: whole.take(rows) for name, rows in zip(NAMES, parts, strict=True)}
+
+
+def keep_groups_apart(parts: Mapping[str, Dataset], warn: Callable[[str], None]) -> None:
+    """Raises DataError if two parts that come from one file share a group. Groups of different
+    files that are called alike may be the same thing (a patient's number) or not (a number that
+    starts anew in each file): of those it warns."""
+    for (a, first), (b, second) in combinations(parts.items(), 2):
+        if first.groups is None or second.groups is None:
+            continue
+        shared = len(np.intersect1d(first.groups, second.groups))
+        if not shared:
+            continue
+        if file_of(first.source) == file_of(second.source):
+            raise DataError(
+                f"rows of the same groups ({shared} of them) are in {first.source} ({a}) and in "
+                f"{second.source} ({b}), which --group forbids; give other row ranges, or --data, "
+                "of which whole groups are taken"
+            )
+        warn(
+            f"groups of {first.source} ({a}) and of {second.source} ({b}) are called alike "
+            f"({shared} of them); if they are the same things, what is measured is too good and "
+            "what is promised does not hold: give files of different groups"
+        )
 
 
 def _require_labels(data: Dataset, what: str) -> Any:

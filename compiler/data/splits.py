@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
 
@@ -24,33 +25,78 @@ def split(
     y: npt.NDArray[np.integer[Any]],
     seed: int,
     fractions: tuple[float, float, float] = FRACTIONS,
+    groups: Codes | None = None,
 ) -> tuple[Indices, Indices, Indices]:
     """Disjoint, sorted row indices for fit, threshold and test that together are all rows.
 
-    Stratified: each label is cut in these proportions, by rounding its cumulated shares. Raises
-    DataError if a part would be empty.
+    Stratified: each label is cut in these proportions, see ``cut``; whole ``groups`` (n,) stay
+    together. Raises DataError if a part would be empty.
     """
-    rng = np.random.default_rng(seed)
-    parts: tuple[list[Indices], ...] = ([], [], [])
-    inner = np.cumsum(fractions)[:2] / sum(fractions)
-    for label in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == label))
-        # A random offset below one row, so that small classes do not all round the same way.
-        cuts = np.floor(inner * len(rows) + rng.random()).astype(int)
-        for part, piece in zip(parts, np.split(rows, np.minimum(cuts, len(rows))), strict=True):
-            part.append(piece)
-    fit, threshold, test = (
-        np.sort(np.concatenate([*part, np.empty(0, np.int64)])).astype(np.int64) for part in parts
-    )
+    fit, threshold, test = cut(y, fractions, np.random.default_rng(seed), groups)
     if not (len(fit) and len(threshold) and len(test)):
+        what = f"{len(y)} rows" if groups is None else f"{len(np.unique(groups))} groups of rows"
         raise DataError(
-            f"{len(y)} rows are too few to split into fit, threshold and test rows; give more data"
+            f"{what} are too few to split into fit, threshold and test rows; give more data"
         )
     return fit, threshold, test
 
 
-def divide(correct: npt.NDArray[np.bool_], share: float, seed: int) -> tuple[Indices, Indices]:
-    """All but a share of the rows (n,), and that share, with right and wrong rows alike in both."""
+def cut(
+    strata: npt.NDArray[Any],
+    shares: Sequence[float],
+    rng: np.random.Generator,
+    groups: Codes | None = None,
+) -> list[Indices]:
+    """Sorted row indices of one part a share, from rows of several strata (n,).
+
+    The groups of each stratum (that of most of a group's rows) are put in random order and cut by
+    their cumulated rows: a group goes where a point of it falls that is as far into each. The point
+    is drawn anew for each stratum, so that small ones do not all round the same way. Without
+    groups each row is one. What groups are called makes no difference.
+    """
+    of_row, sizes, own = _grouped(strata, groups)
+    inner = np.cumsum(shares)[:-1] / sum(shares)
+    part = np.empty(len(sizes), np.int64)
+    for stratum in np.unique(own):
+        chosen = rng.permutation(np.flatnonzero(own == stratum))
+        ends = np.cumsum(sizes[chosen])
+        points = ends - rng.random() * sizes[chosen]
+        part[chosen] = np.searchsorted(inner * ends[-1], points)
+    return [np.flatnonzero(part[of_row] == i) for i in range(len(shares))]
+
+
+def _grouped(
+    strata: npt.NDArray[Any], groups: Codes | None
+) -> tuple[Indices, Indices, npt.NDArray[Any]]:
+    """The group of each row as a number from 0, in the order in which groups occur first; of each
+    group its rows, and the stratum of most of them (of several the first in sorted order)."""
+    n = len(strata)
+    if groups is None:
+        return np.arange(n), np.ones(n, np.int64), strata
+    _, first, found, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first)
+    of_row = np.argsort(order)[found]
+    each, at = np.unique(strata, return_inverse=True)
+    pairs, rows = np.unique(of_row * len(each) + at, return_counts=True)
+    group, stratum = np.divmod(pairs, max(1, len(each)))
+    by_rows = np.lexsort((-stratum, rows, group))
+    last = np.searchsorted(group, np.arange(len(sizes)), side="right") - 1
+    return of_row, sizes[order], each[stratum[by_rows[last]]]
+
+
+def divide(
+    correct: npt.NDArray[np.bool_], share: float, seed: int, groups: Codes | None = None
+) -> tuple[Indices, Indices]:
+    """All but a share of the rows (n,), and that share, with right and wrong rows alike in both.
+    Of ``groups`` (n,) whole ones, those with a wrong row and those without alike in both; see
+    ``cut``, after which a part may be empty where groups are few."""
+    if groups is not None:
+        wrong_somewhere = np.isin(groups, groups[~correct])
+        rng = np.random.default_rng(seed)
+        first, second = cut(wrong_somewhere, (1 - share, share), rng, groups)
+        return first, second
     enough = min(int(correct.sum()), int((~correct).sum())) >= 2
     first, second = train_test_split(
         np.arange(len(correct)), test_size=share, random_state=seed,

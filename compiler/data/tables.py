@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.arrays import Loaded
+from edgemon.compiler.data.groups import JOIN, code_of_cells
 from edgemon.compiler.data.labels import LabelReader
 from edgemon.compiler.data.row_file import RowWriter
 from edgemon.compiler.data.row_range import RowRange
@@ -26,14 +28,17 @@ SHOWN = 40  # characters of a cell in a message
 
 
 def read_csv(
-    path: Path, rows: RowRange, folder: Path, label_column: str | None, progress: Progress | None
-) -> Loaded:
+    path: Path, rows: RowRange, folder: Path, label_column: str | None, progress: Progress | None,
+    group: str | None = None,
+) -> Loaded:  # fmt: skip
     """Features as float32 (N, columns). The label is ``label_column``, a name or a number from 0
     (negative: from the end), else a column that is called like one, else the last column if it
-    holds words, else there is none."""
+    holds words, else there is none. ``group`` names columns in the same way, several with a plus
+    between them; they are no features."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _Table(path, file).write(rows, folder / "x.npy", label_column, progress)
+            table = _Table(path, file)
+            return table.write(rows, folder / "x.npy", label_column, group, progress)
     except UnicodeDecodeError:
         raise DataError(f"{path}: is no UTF-8 text; save it as CSV in UTF-8") from None
     except csv.Error as error:
@@ -63,14 +68,19 @@ class _Table:
         self._last_is_words = last != "" and not _is_number(last)
 
     def write(
-        self, rows: RowRange, out: Path, label_column: str | None, progress: Progress | None
-    ) -> Loaded:
-        label = self._label(label_column)
-        if self._width == (label is not None):
-            raise DataError(f"{self._path}: has no column beside the label")
+        self, rows: RowRange, out: Path, label_column: str | None, group: str | None,
+        progress: Progress | None,
+    ) -> Loaded:  # fmt: skip
+        grouping = [] if group is None else self._grouping(group)
+        label = self._label(label_column, grouping)
+        features = [i for i in range(self._width) if i != label and i not in grouping]
+        if not features:
+            raise DataError(f"{self._path}: has no column beside the label"
+                            + (" and the group" if grouping else ""))  # fmt: skip
         wanted = rows.of(sum(1 for _ in self._lines()))
         labels = LabelReader(rows.source, wanted.start)
-        with RowWriter(out, (self._width - (label is not None),), np.float32) as writer:
+        groups = array("q")
+        with RowWriter(out, (len(features),), np.float32) as writer:
             for row, (line, cells) in enumerate(self._lines()):
                 if row not in wanted:
                     continue
@@ -80,13 +90,19 @@ class _Table:
                         f"the first one {self._width}"
                     )
                 if label is not None:
-                    labels.add_word(cells.pop(label), f"line {line}")
-                writer.append(self._values(cells, line, label))
+                    labels.add_word(cells[label], f"line {line}")
+                if grouping:
+                    own = [cells[i] for i in grouping]
+                    groups.append(code_of_cells(own, rows.source, f"line {line}"))
+                writer.append(self._values([cells[i] for i in features], line, features))
                 done = row - wanted.start + 1
                 if progress is not None and (done % PROGRESS_ROWS == 0 or done == len(wanted)):
                     progress(done, len(wanted))
         y, names = (None, None) if label is None else labels.finish()
-        return Loaded(out, np.arange(len(wanted)), y, names, wanted.start)
+        return Loaded(
+            out, np.arange(len(wanted)), y, names, wanted.start,
+            np.array(groups, np.int64) if grouping else None,
+        )  # fmt: skip
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """(line number, cells) of every line that is not blank, but not of the header."""
@@ -98,7 +114,7 @@ class _Table:
                 yield reader.line_num, cells
             skip = skip and not cells
 
-    def _label(self, wanted: str | None) -> int | None:
+    def _label(self, wanted: str | None, grouping: Sequence[int]) -> int | None:
         names = self._header or []
         if wanted is None:
             found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES]
@@ -109,7 +125,17 @@ class _Table:
                 )
             if found:
                 return found[0]
-            return self._width - 1 if self._last_is_words else None
+            by_default = self._last_is_words and self._width - 1 not in grouping
+            return self._width - 1 if by_default else None
+        return self._column(wanted)
+
+    def _grouping(self, group: str) -> list[int]:
+        whole = group in (self._header or ())
+        return [self._column(part.strip()) for part in ([group] if whole else group.split(JOIN))]
+
+    def _column(self, wanted: str) -> int:
+        """The position of a column, by its name or its number."""
+        names = self._header or []
         if wanted in names:
             return names.index(wanted)
         try:
@@ -120,13 +146,15 @@ class _Table:
                 f"{self._path}: there is no column {wanted!r}; columns: {columns}"
             ) from None
 
-    def _values(self, cells: list[str], line: int, label: int | None) -> npt.NDArray[np.float32]:
+    def _values(
+        self, cells: list[str], line: int, features: Sequence[int]
+    ) -> npt.NDArray[np.float32]:
         try:
             with np.errstate(over="ignore"):
                 return np.array([[float(c) for c in cells]]).astype(np.float32)
         except ValueError:
             column = next(i for i, c in enumerate(cells) if not _is_number(c))
-        at = column + (label is not None and column >= label)
+        at = features[column]
         name = _shortened(self._header[at]) if self._header else str(at)
         raise DataError(
             f"{self._path}: line {line}, column {name}: {_shortened(cells[column])!r} is no "

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.ir import Builder, Monitor
@@ -104,12 +105,15 @@ class FusionMonitor(MonitorEstimator):
             )
         return self
 
-    def combine(self, scores: Floats, wrong: Bools, sizes: Sequence[int]) -> Self:
+    def combine(
+        self, scores: Floats, wrong: Bools, sizes: Sequence[int], groups: Codes | None = None
+    ) -> Self:
         """Learn from held-out rows on which the model is ``wrong`` (n,).
 
         Args:
             scores: (n, members that were fitted) as the device computes them.
             sizes: bytes that each of them adds to the artifact.
+            groups: (n,) of the rows, if they come in groups.
         """
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
@@ -118,7 +122,7 @@ class FusionMonitor(MonitorEstimator):
         new = self._novelty_that_fits(sizes)
         self.choices_: list[Choice] = choose(
             [self.fitted_[i].kind for i in own], seen[:, own], wrong, [sizes[i] for i in own],
-            self.budget_kb * 1024 - sum(sizes[i] for i in new), self.seed,
+            self.budget_kb * 1024 - sum(sizes[i] for i in new), self.seed, groups,
         )  # fmt: skip
         kept = [own[c.index] for c in self.choices_ if c.kept]
         weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]

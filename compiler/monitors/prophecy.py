@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Builder
@@ -82,7 +84,7 @@ class ProphecyMonitor(MonitorEstimator):
         wrong = self.require_both(recording)
         self.wrong_rows_ = int(wrong.sum())
         self.symbols_ = ["channel" if recording.tap(n).channels else "x" for n in self.taps]
-        train, held_out = self._parts(wrong)
+        train, held_out = self._parts(wrong, recording.groups)
         layers = [recording.features(name).astype(np.float32) for name in self.taps]
         seen, unseen = ([x[part] for x in layers] for part in (train, held_out))
         self.method_ = Prophecy(self._settings()).fit(
@@ -92,13 +94,19 @@ class ProphecyMonitor(MonitorEstimator):
         self.validation_counts_ = self._counts(unseen, wrong[held_out])
         return self
 
-    def _parts(self, wrong: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Rows to grow on and rows for validation, with the same share of wrong ones; no
-        validation where there are too few of either kind to divide."""
+    def _parts(
+        self, wrong: npt.NDArray[np.bool_], groups: Codes | None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Rows to grow on and rows for validation, with the same share of wrong ones, or of groups
+        that have some; no validation where there are too few of either kind to divide."""
         rows = np.arange(wrong.size)
         fewer = min(int(wrong.sum()), int((~wrong).sum()))
         if fewer * self.validation < 1:
             return rows, rows[:0]
+        if groups is not None:
+            parts = divide(~wrong, self.validation, self.seed, groups)
+            enough = all(0 < wrong[part].sum() < len(part) for part in parts)
+            return parts if enough else (rows, rows[:0])
         train, held_out = train_test_split(
             rows, test_size=self.validation, stratify=wrong, random_state=self.seed
         )

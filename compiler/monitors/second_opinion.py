@@ -16,6 +16,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
@@ -52,7 +54,7 @@ class LinearOpinion(MonitorEstimator):
             raise CompileError(f"{self.kind}: the fit rows are all of one class")
         scaler = StandardScaler()
         x = scaler.fit_transform(joined_values(recording, self.taps))
-        weight, bias = self._coefficients(x, labels)
+        weight, bias = self._coefficients(x, labels, recording.groups)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
             weight = np.concatenate([-weight, weight]) / 2
             bias = np.concatenate([-bias, bias]) / 2
@@ -63,7 +65,9 @@ class LinearOpinion(MonitorEstimator):
         self.accuracy_ = float((self.answers(recording) == labels).mean())
         return self
 
-    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    def _coefficients(
+        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None
+    ) -> tuple[Floats, Floats]:
         raise NotImplementedError
 
     def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
@@ -88,7 +92,7 @@ class LinearOpinion(MonitorEstimator):
 
 class SecondOpinionMonitor(LinearOpinion):
     """Multinomial logistic regression with a ridge penalty, whose strength is chosen on a quarter
-    of the fit rows."""
+    of the fit rows, or of their groups."""
 
     kind: ClassVar[str] = "second_opinion"
     what: ClassVar[str] = "a second, linear classifier disagrees"
@@ -97,23 +101,34 @@ class SecondOpinionMonitor(LinearOpinion):
         "the answer"
     )
 
-    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-        self.penalty_ = self._penalty(x, labels)
+    def _coefficients(
+        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None
+    ) -> tuple[Floats, Floats]:
+        self.penalty_ = self._penalty(x, labels, groups)
         model = LogisticRegression(C=self.penalty_, max_iter=300).fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)
 
-    def _penalty(self, x: Floats, labels: npt.NDArray[Any]) -> float:
+    def _penalty(self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
         x, labels = x[often], labels[often]
         if len(np.unique(labels)) < 2:
             return PENALTIES[1]
-        learn, judge = train_test_split(
-            np.arange(len(x)), test_size=0.25, random_state=self.seed, stratify=labels
-        )
+        if groups is None:
+            learn, judge = train_test_split(
+                np.arange(len(x)), test_size=0.25, random_state=self.seed, stratify=labels
+            )
+        else:
+            rng = np.random.default_rng(self.seed)
+            learn, judge = cut(labels, (0.75, 0.25), rng, groups[often])
+            judge = judge[np.isin(labels[judge], labels[learn])]
+            if len(np.unique(labels[learn])) < 2 or not len(judge):
+                return PENALTIES[1]
 
         def loss(penalty: float) -> float:
             model = LogisticRegression(C=penalty, max_iter=300).fit(x[learn], labels[learn])
-            found: float = log_loss(labels[judge], model.predict_proba(x[judge]))
+            found: float = log_loss(
+                labels[judge], model.predict_proba(x[judge]), labels=model.classes_
+            )
             return found
 
         return min(PENALTIES, key=loss)
@@ -133,7 +148,9 @@ class MahalanobisGapMonitor(LinearOpinion):
         "Samples and Adversarial Attacks, NeurIPS 2018, as the difference of two distances"
     )
 
-    def _coefficients(self, x: Floats, labels: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    def _coefficients(
+        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None  # noqa: ARG002
+    ) -> tuple[Floats, Floats]:  # fmt: skip
         if len(labels) <= len(np.unique(labels)) or not x.any():
             raise CompileError(
                 "mahalanobis_gap: needs more fit rows than classes, and features that vary"

@@ -145,7 +145,9 @@ class SelfCheckerMonitor(MonitorEstimator):
 
     def _split(self, recording: Recording) -> Rows:
         wrong = ~recording.correct
-        rows = Rows.split(len(recording), self.validation, self.exact_rows, self.seed)
+        rows = Rows.split(
+            len(recording), self.validation, self.exact_rows, self.seed, recording.groups
+        )
         of_validation = wrong[rows.validation]
         if of_validation.all() or not of_validation.any():
             raise CompileError(

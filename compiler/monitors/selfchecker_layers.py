@@ -10,6 +10,8 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from edgemon.compiler import reference
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.splits import cut
 from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
@@ -40,12 +42,21 @@ class Rows:
     reported: Array
 
     @classmethod
-    def split(cls, n: int, validation: float, exact_rows: int, seed: int) -> Rows:
-        order = np.random.default_rng(seed).permutation(n)
-        held_out = order[: max(2, round(n * validation))]
+    def split(
+        cls, n: int, validation: float, exact_rows: int, seed: int, groups: Codes | None = None
+    ) -> Rows:
+        """At random; of ``groups`` (n,) whole ones are on either side of the first division."""
+        rng = np.random.default_rng(seed)
+        if groups is None:
+            order = rng.permutation(n)
+            held_out = order[: max(2, round(n * validation))]
+            density = np.sort(order[len(held_out) :])
+        else:
+            density, held_out = cut(np.zeros(n), (1 - validation, validation), rng, groups)
+            held_out = rng.permutation(held_out)
         exact = held_out[:exact_rows]
         half = len(exact) // 2
-        return cls(np.sort(order[len(held_out) :]), np.sort(held_out), exact[:half], exact[half:])
+        return cls(density, np.sort(held_out), exact[:half], exact[half:])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.intervals import auroc_interval
 
@@ -44,22 +45,24 @@ class Choice:
 
 def choose(
     names: Sequence[str], surprises: Floats, wrong: Bools, sizes: Sequence[int], room: float,
-    seed: int,
+    seed: int, groups: Codes | None = None,
 ) -> list[Choice]:  # fmt: skip
     """Greedy: the signal that lifts the out-of-fold AUROC of the stack most joins it, while that
     lifts by ``LEAST_GAIN`` and the bytes fit in ``room``. Kept signals come first, in the order in
     which they joined.
 
-    With fewer than ``FEWEST_ERRORS`` wrong (or right) rows the first signal alone is kept.
+    With fewer than ``FEWEST_ERRORS`` wrong (or right) rows, or groups with one, the first signal
+    alone is kept.
 
     Args:
-        surprises: (n, signals). wrong: (n,), the model's.
+        surprises: (n, signals). wrong: (n,), the model's. groups: (n,), of which none is in two
+            folds.
     """
-    if min(int(wrong.sum()), int((~wrong).sum())) < FEWEST_ERRORS:
+    folds = _folds(wrong, seed, groups)
+    if not folds:
         return [  # nothing can be compared: the first, which is the cheapest
             Choice(i, names[i], int(sizes[i]), None, None, i == 0, None) for i in range(len(names))
         ]
-    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(surprises, wrong))
     kept: list[int] = []
     joined: dict[int, float] = {}
     tried: dict[int, float] = {}
@@ -92,6 +95,17 @@ def choose(
         )
         for i in order
     ]  # fmt: skip
+
+
+def _folds(wrong: Bools, seed: int, groups: Codes | None) -> list[tuple[Any, Any]]:
+    """Rows to learn from and rows to judge by, each with wrong and right ones; none where there
+    are too few."""
+    each = np.arange(len(wrong)) if groups is None else groups
+    if min(len(np.unique(each[wrong])), len(np.unique(each[~wrong]))) < FEWEST_ERRORS:
+        return []
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = kind(FOLDS, shuffle=True, random_state=seed).split(wrong, wrong, groups)
+    return [fold for fold in folds if all(0 < wrong[part].sum() < len(part) for part in fold)]
 
 
 def _out_of_fold(x: Floats, wrong: Bools, folds: Sequence[tuple[Any, Any]]) -> float:

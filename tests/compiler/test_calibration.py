@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +14,14 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from edgemon.compiler import evaluation, fitting, reference
-from edgemon.compiler.calibration import set_thresholds
+from edgemon.compiler.calibration import drawn, set_thresholds
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.monitors import MONITORS, parse
+from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
@@ -163,3 +166,65 @@ def test_more_faults_than_the_promise_admits_are_refused(tmp_path: Path) -> None
     rows, target = [faulty_rows(tmp_path, 40)], FalseAlarmTarget(0.1, 0.9)
     with pytest.raises(CompileError, match="m: more threshold rows are faults"):
         set_thresholds(faulty_program(), (True,), rows, target)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=30)
+def test_one_row_of_each_group_that_the_target_concerns_sets_the_threshold(
+    make: Make, seed: int, per_class: bool
+) -> None:
+    rows = make("int8", 400, 0)
+    groups = np.random.default_rng(seed).integers(0, 60, len(rows))
+    rows = replace(rows, groups=groups)
+    for target, concerned in (
+        (FalseAlarmTarget(0.1, 0.9, per_class), rows.correct),
+        (MissTarget(0.3, 0.9), ~rows.correct),
+    ):
+        found = drawn(rows, target, seed)
+        assert target.concerns(found.correct).all()
+        keys = groups * CLASSES + rows.predicted if target.per_class else groups
+        expected = np.unique(keys[concerned])
+        own = keys[found.rows]
+        np.testing.assert_array_equal(np.sort(own), expected)
+        np.testing.assert_array_equal(found.rows, drawn(rows, target, seed).rows)
+
+
+def test_rows_without_groups_all_count(make: Make) -> None:
+    rows = make("int8", 400, 0)
+    assert drawn(rows, FalseAlarmTarget(), 0) is rows
+
+
+def test_too_few_groups_for_a_promise_are_refused_by_their_number(make: Make) -> None:
+    """400 rows would do; 30 groups do not, whatever their rows are."""
+    splits = {n: make("int8", 400, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    splits = {n: replace(r, groups=np.arange(400) % 30) for n, r in splits.items()}
+    monitors = [MONITORS["msp_t"](taps=("logits",))]
+    for target, says in (
+        (FalseAlarmTarget(), "59 groups with correct threshold rows, of each of which one row"),
+        (FalseAlarmTarget(per_class=True), "59 groups with correct threshold rows of each pred"),
+        (MissTarget(), "29 groups with wrong threshold rows"),
+    ):
+        with pytest.raises(CompileError, match=says):
+            fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
+
+
+def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = {n: make("int8", 3000, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    splits = {n: replace(r, groups=np.arange(3000) % 1000) for n, r in splits.items()}
+    (fusion,) = parse("errors")
+    fusion.signals = tuple(MONITORS[k](taps=TAPS[k]) for k in ("msp_t", "energy"))
+    fusion.taps = ("logits",)
+    seen: list[Any] = []
+    combine = FusionMonitor.combine
+
+    def listening(self: Any, scores: Any, wrong: Any, sizes: Any, groups: Any = None) -> Any:
+        seen.append(groups)
+        return combine(self, scores, wrong, sizes, groups)
+
+    monkeypatch.setattr(FusionMonitor, "combine", listening)
+    fitted = fitting.fit_monitors([fusion], "output", splits, FalseAlarmTarget(), rule="guaranteed")
+    held_out = fitted.threshold_rows.groups
+    (learned,) = seen
+    assert not np.isin(learned, held_out).any()
+    assert len(learned) + len(held_out) == 3000
+    assert len(fitted.draws) == len(np.unique(held_out[fitted.threshold_rows.correct]))

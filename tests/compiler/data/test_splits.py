@@ -9,20 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.data.splits import align_classes, label_map, refuse_overlap, split, to_classes
+from edgemon.compiler.data.splits import (
+    align_classes,
+    cut,
+    divide,
+    label_map,
+    refuse_overlap,
+    split,
+    to_classes,
+)
 from edgemon.compiler.errors import DataError
 
 labels = st.lists(st.integers(0, 6), min_size=40, max_size=300).map(np.array)
+# Labels and groups: a group's rows need not have one label.
+grouped = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40)), min_size=60, max_size=300).map(
+    lambda rows: (np.array([y for y, _ in rows]), np.array([g for _, g in rows]))
+)
+seeds = st.integers(0, 2**32 - 1)
 
 
-@given(labels, st.integers(0, 2**32 - 1))
+@given(labels, seeds)
 def test_parts_are_disjoint_sorted_and_complete(y: np.ndarray, seed: int) -> None:
     parts = split(y, seed)
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(y)))
     assert all((np.diff(part) > 0).all() for part in parts)
 
 
-@given(labels, st.integers(0, 2**32 - 1))
+@given(labels, seeds)
 def test_each_label_is_cut_in_proportion(y: np.ndarray, seed: int) -> None:
     for part, fraction in zip(split(y, seed), (0.6, 0.2, 0.2), strict=True):
         for label in np.unique(y):
@@ -44,6 +57,79 @@ def test_another_seed_is_another_split() -> None:
 def test_classes_of_one_row_are_spread_over_the_parts() -> None:
     sizes = [len(part) for part in split(np.arange(1000), 0)]
     np.testing.assert_allclose(sizes, [600, 200, 200], atol=60)
+
+
+@given(grouped, seeds)
+def test_no_group_is_on_two_sides_and_every_row_is_used_once(
+    rows: tuple[np.ndarray, np.ndarray], seed: int
+) -> None:
+    y, groups = rows
+    parts = cut(y, (0.6, 0.2, 0.2), np.random.default_rng(seed), groups)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(y)))
+    sides = [np.unique(groups[part]) for part in parts]
+    assert len(np.concatenate(sides)) == len(np.unique(groups))
+    assert all((np.diff(part) > 0).all() for part in parts)
+
+
+@given(grouped, seeds)
+def test_shares_are_kept_but_for_a_group_a_stratum(
+    rows: tuple[np.ndarray, np.ndarray], seed: int
+) -> None:
+    y, groups = rows
+    largest = np.unique(groups, return_counts=True)[1].max()
+    parts = cut(y, (0.6, 0.2, 0.2), np.random.default_rng(seed), groups)
+    for part, share in zip(parts, (0.6, 0.2, 0.2), strict=True):
+        assert abs(len(part) - share * len(y)) <= largest * len(np.unique(y))
+
+
+@given(grouped, seeds)
+def test_what_groups_are_called_makes_no_difference(
+    rows: tuple[np.ndarray, np.ndarray], seed: int
+) -> None:
+    y, groups = rows
+    names = np.random.default_rng(seed).permutation(1000)[groups]
+    found = [cut(y, (2, 1), np.random.default_rng(seed), g) for g in (groups, groups, names)]
+    for a, b, c in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+
+
+@given(labels, seeds)
+def test_groups_of_one_row_are_split_as_rows_are(y: np.ndarray, seed: int) -> None:
+    alone = np.random.default_rng(seed).permutation(len(y))
+    for a, b in zip(split(y, seed), split(y, seed, groups=alone), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_groups_of_each_label_are_cut_in_proportion() -> None:
+    """A group counts for the label that most of its rows have."""
+    groups = np.repeat(np.arange(300), 5)
+    y = groups % 3
+    y[::5] = 9  # one row of each group
+    for part, share in zip(split(y, 0, groups=groups), (0.6, 0.2, 0.2), strict=True):
+        for label in range(3):
+            assert abs((y[part] == label).sum() - share * 400) <= 4
+
+
+@given(grouped, seeds)
+def test_rows_are_held_out_in_whole_groups(rows: tuple[np.ndarray, np.ndarray], seed: int) -> None:
+    y, groups = rows
+    first, second = divide(y > 0, 0.4, seed, groups)
+    assert not np.isin(groups[first], groups[second]).any()
+    np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), np.arange(len(y)))
+
+
+def test_groups_with_wrong_rows_are_on_both_sides() -> None:
+    groups = np.repeat(np.arange(400), 4)
+    correct = np.ones(1600, bool)
+    correct[::40] = False  # one row of every tenth group, 40 in all
+    for part, share in zip(divide(correct, 0.5, 0, groups), (20, 20), strict=True):
+        assert abs((~correct[part]).sum() - share) <= 1
+
+
+def test_too_few_groups_are_refused() -> None:
+    with pytest.raises(DataError, match="2 groups of rows are too few to split"):
+        split(np.zeros(100, np.int64), 0, groups=np.repeat([4, 7], 50))
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Tap
 from edgemon.compiler.ir import Monitor as ProgramMonitor
 from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.monitors.second_opinion import PENALTIES
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
 from tests.compiler.monitors.scoring import real_scores
@@ -50,6 +52,19 @@ def test_two_classes_of_scikit_learn_become_two_scores(rows: Recording) -> None:
     answers = two.features("features") @ monitor.weight_.T + monitor.bias_
     assert set(answers.argmax(axis=1)) == {0, 1}  # never a class without rows
     assert (answers.argmax(axis=1) == two.labels).mean() > 0.8
+
+
+def test_the_penalty_is_chosen_on_other_groups(rows: Recording) -> None:
+    """Each row ten times, with labels by chance: a quarter of the rows holds copies of what was
+    learned, so that the weakest penalty looks best; a quarter of the groups tells the truth."""
+    index = np.tile(np.arange(60), 10)
+    labels = np.random.default_rng(5).integers(0, CLASSES, 60)[index]
+    copies = replace(rows.take(index), labels=labels)
+    monitor = MONITORS["second_opinion"]
+    by_row = monitor(taps=("features",)).fit(copies)
+    by_group = monitor(taps=("features",)).fit(replace(copies, groups=index))
+    assert by_group.details()["penalty"] == min(PENALTIES)
+    assert by_row.details()["penalty"] > min(PENALTIES)
 
 
 @pytest.mark.parametrize("kind", ["second_opinion", "rmds", "boosted_opinion"])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from edgemon.compiler import reference
+from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
@@ -153,3 +154,20 @@ def test_no_errors_to_learn_from_is_refused(tmp_path: Path) -> None:
     recording.labels[:] = recording.predicted
     with pytest.raises(CompileError, match="all 200 fit rows are classified correctly"):
         ProphecyMonitor(("features",)).fit(recording)
+
+
+def test_validation_rows_are_whole_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = make_recording(tmp_path, "int8", 1200, 1)
+    rows = replace(rows, groups=np.arange(1200) // 6)
+    taken: list[npt.NDArray[np.int64]] = []
+    monkeypatch.setattr(
+        "edgemon.compiler.monitors.prophecy.divide",
+        lambda *a: taken.extend(divide(*a)) or tuple(taken[-2:]),
+    )
+    monitor = ProphecyMonitor(taps=("features",)).fit(rows)
+    train, held_out = taken
+    assert not np.isin(train // 6, held_out // 6).any()
+    assert monitor.details()["validation_rows"] == len(held_out)
+    # Of few groups none can be spared.
+    few = replace(rows, groups=np.zeros(1200, np.int64))
+    assert ProphecyMonitor(taps=("features",)).fit(few).details()["validation_rows"] == 0

@@ -188,6 +188,18 @@ def test_rows_are_used_once() -> None:
     assert set(Rows.split(1000, 0.25, 100, 4).density) != set(rows.density)
 
 
+def test_groups_are_on_one_side_of_the_validation() -> None:
+    groups = np.repeat(np.arange(200), 5)
+    rows = Rows.split(1000, 0.2, 100, 7, groups)
+    assert not np.isin(groups[rows.density], groups[rows.validation]).any()
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([rows.density, rows.validation])), np.arange(1000)
+    )
+    assert len(rows.validation) == 200
+    assert np.isin([*rows.judged, *rows.reported], rows.validation).all()
+    assert len(np.unique([*rows.judged, *rows.reported])) == 100
+
+
 def recording_of(folder: Path, taps: dict[Tap, npt.NDArray[np.float32]]) -> Recording:
     n = len(next(iter(taps.values())))
     files = []
