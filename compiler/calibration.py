@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.data.groups import joined, one_of_each
+from edgemon.compiler.data.groups import Indices, joined, one_of_each
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -51,17 +51,22 @@ def set_thresholds(
 
 
 def drawn(rows: Recording, target: Target, seed: int) -> Recording:
-    """The rows that a threshold is set on: of rows in groups, one of each group, drawn by seed
-    among those that the target concerns (of each predicted class, where the target is by class).
-    Order statistics need exchangeable rows: rows of a group are not, these are. Without groups
-    all rows."""
-    if rows.groups is None:
-        return rows
+    """The rows that a threshold is set on: of rows in groups, one of each group, see
+    ``independent``; without groups all rows."""
+    return rows if rows.groups is None else rows.take(independent(rows, target, seed))
+
+
+def independent(rows: Recording, target: Target, seed: int) -> Indices:
+    """Of rows that the target concerns, one of each group (and predicted class, where the target is
+    by class), drawn by seed. Order statistics need exchangeable rows: those of a group are not,
+    these are. Without groups all that it concerns."""
     concerned = np.flatnonzero(target.concerns(rows.correct))
+    if rows.groups is None:
+        return concerned
     groups = rows.groups[concerned]
     if target.per_class:
         groups = joined([groups, rows.predicted[concerned].astype(np.int64)])
-    return rows.take(concerned[one_of_each(groups, seed, rows.rows[concerned])])
+    return concerned[one_of_each(groups, seed, rows.rows[concerned])]
 
 
 def _thresholds(

@@ -70,6 +70,14 @@ def compile_(
         str, typer.Option(help="Order of the model's classes: numeric (2 < 10) or string (10 < 2).")
     ] = "numeric",
     label_column: LabelColumn = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Array of the .npz or column of the CSV that says which rows show the same thing, "
+            "as frames of a track: track, track[0], or several, y+track[0]. Whole groups are kept "
+            "together, and the promise is of a new group's row."
+        ),
+    ] = None,
     target: Annotated[str, typer.Option(help="Device profile.")] = "host-x86_64",
     certify_kernels: Annotated[
         str,
@@ -128,6 +136,7 @@ def compile_(
         convert=convert,
         label_order=label_order,
         label_column=label_column,
+        group=group,
         target=target,
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,

@@ -22,6 +22,7 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         ],
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
+    _show_groups(terminal, manifest)
     _show_comparison(terminal, manifest)
     show_robustness(terminal, manifest["robustness"])
     _show_drift(terminal, manifest["drift"])
@@ -40,6 +41,20 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
             terminal.warn(finding["text"])
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")
+
+
+def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
+    groups, rows = manifest["groups"], manifest["rows"]
+    if groups is None:
+        return
+    counts = ", ".join(f"{name} {n:,} of {groups[name]:,}" for name, n in rows.items())
+    terminal.note(f"rows of groups by {groups['by']}: {counts}")
+    if groups["drawn"] is not None:
+        kind = "wrong" if manifest["options"]["promise_of"] == "misses" else "right"
+        terminal.note(
+            f"thresholds are set on one {kind} answer of each of {groups['drawn']:,} groups: what "
+            f"is promised, is promised of a random {kind} answer of a new group"
+        )
 
 
 def _show_comparison(terminal: Terminal, manifest: dict[str, Any]) -> None:

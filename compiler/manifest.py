@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.models.base import Model, TappedModel
@@ -132,6 +134,20 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             strict=True,
         )
     ]
+
+
+def groups_json(
+    by: str | None, rows: dict[str, Recording], fitted: Fitted
+) -> dict[str, Any] | None:
+    """How many groups the rows of each split are of, and how many set thresholds, of each of which
+    one row counted; None where rows come by themselves."""
+    if by is None:
+        return None
+    return {
+        "by": by,
+        **{name: len(np.unique(r.groups)) for name, r in rows.items() if r.groups is not None},
+        "drawn": len(np.unique(fitted.draws.groups)) if any(fitted.calibrated) else None,
+    }
 
 
 def source_json(spec: str) -> dict[str, Any]:

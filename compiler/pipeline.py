@@ -61,6 +61,7 @@ class Options:
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
     label_column: str | None = None
+    group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
     expect_accuracy: float | None = None
@@ -78,7 +79,7 @@ class Options:
             "monitor": self.monitors, "profile": self.profile, "thresholds": self.thresholds,
             "taps": self.taps, "seed": self.seed, "target": self.target,
             "certify_kernels": self.certify_kernels, "preprocess": self.preprocess.to_json(),
-            "label_order": self.label_order, "convert": self.convert,
+            "label_order": self.label_order, "convert": self.convert, "group": self.group,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
@@ -155,6 +156,7 @@ def compile_bundle(
             "accuracy": accuracies["accuracy"],
             "accuracy_by_split": accuracies["by_split"],
             "rows": {name: len(data) for name, data in splits.items()},
+            "groups": manifests.groups_json(options.group, recorded.finite, fitted),
             "monitors": manifests.monitors_json(fitted),
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
@@ -199,7 +201,8 @@ def _open(
     with reporter.stage("reading the data") as progress:
         splits = load_sources(
             sources, scratch, seed=options.seed, label_column=options.label_column,
-            resize=options.preprocess.resize, progress=progress, warn=reporter.warn,
+            resize=options.preprocess.resize, group=options.group, progress=progress,
+            warn=reporter.warn,
         )  # fmt: skip
     if options.convert == "int8":
         with reporter.stage("converting to int8"):
@@ -256,7 +259,7 @@ def _fit(
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, recorded.finite, options.target_rate, progress,
             rule=options.thresholds, logits=logits[0].name if logits else "",
-            other_kernels=recorded.others,
+            other_kernels=recorded.others, seed=options.seed,
         )  # fmt: skip
     if recorded.others and not any(fitted.calibrated):
         reporter.warn(

@@ -38,6 +38,11 @@ def guard(
             "more rows (--calibrate), or none is wanted with --drift-run-length 0"
         )
         return None, None
+    if fitted.threshold_rows.groups is not None:
+        reporter.warn(
+            "the drift test takes images as independent, and rows of a group are not: its promised "
+            "run length does not hold for them; feed it one image of each group"
+        )
     on_test, faults = _scores(fitted.on_test, watched)
     stream = DriftReference(found.test)
     order = np.random.default_rng(seed).permutation(len(faults))  # files are often sorted by class

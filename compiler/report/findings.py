@@ -41,6 +41,13 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "monitors that learn from errors had little to learn from. Fit on rows that the model "
             "was not trained on (--fit).",
         )
+    if document["groups"] is not None:
+        yield (
+            "grouped_rows",
+            f"The {test['rows']:,} test rows are of {test['groups']:,} groups (by "
+            f"{document['groups']['by']}), and rows of a group are alike. Intervals here take rows "
+            "as independent, so that they are too narrow.",
+        )
     yield from _about_leakage(document)
     yield from _about_opinions(document)
     for monitor in document["monitors"]:
@@ -50,7 +57,7 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Held-out rows on which the model does far better than it should were perhaps trained on."""
-    threshold, test = document["splits"]["threshold"], document["splits"]["test"]
+    threshold, test = (_independent(document["splits"][name]) for name in ("threshold", "test"))
     expected = document["options"].get("expect_accuracy")
     right = threshold["rows"] - threshold["wrong"]
     if expected and right / threshold["rows"] > expected + LEAP:
@@ -71,6 +78,12 @@ def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{1 - test['wrong'] / test['rows']:.1%} of the test rows: threshold rows look like "
             "training rows. Thresholds set on those alarm too often on others.",
         )
+
+
+def _independent(split: dict[str, Any]) -> dict[str, int]:
+    """Counts as of so many independent rows: of rows in groups no more than there are groups."""
+    share = 1 if split["groups"] is None else split["groups"] / split["rows"]
+    return {name: round(split[name] * share) for name in ("rows", "wrong")}
 
 
 def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -129,13 +142,18 @@ def _about_the_promise(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for monitor in document["monitors"]:
         if promise is None or monitor["name"] not in promise["monitors"]:
             continue
-        rate = "missed" if promise["of"] == "misses" else "fpr"
-        interval = monitor["metrics"][f"{rate}_interval"]
-        if interval is not None and interval[0] > promise["rate"]:
-            does = "misses more errors" if rate == "missed" else "raises more false alarms"
+        misses = promise["of"] == "misses"
+        if promise["on_test_groups"] is not None:
+            where, found = "one row of each test group", promise["on_test_groups"][monitor["name"]]
+        else:
+            name, metrics = "missed" if misses else "fpr", monitor["metrics"]
+            where = "the test rows"
+            found = {"rate": metrics[name], "interval": metrics[f"{name}_interval"]}
+        if found["interval"] is not None and found["interval"][0] > promise["rate"]:
+            does = "misses more errors" if misses else "raises more false alarms"
             yield (
                 "promise_not_met",
-                f"{monitor['name']} {does} on the test rows than it promises: "
-                f"{monitor['metrics'][rate]:.1%} against {100 * promise['rate']:g}%, which "
+                f"{monitor['name']} {does} on {where} than it promises: "
+                f"{found['rate']:.1%} against {100 * promise['rate']:g}%, which "
                 "the interval excludes. Test and threshold rows are not alike.",
             )

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from edgemon.compiler import cost
+from edgemon.compiler.calibration import independent
 from edgemon.compiler.fitting import Fitted
-from edgemon.compiler.intervals import CONFIDENCE
+from edgemon.compiler.intervals import CONFIDENCE, clopper_pearson
 from edgemon.compiler.metrics import RiskCoverage, measure
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.recording import Recording
@@ -62,9 +63,15 @@ def collect(
         },
         "accuracy": manifest["accuracy"],
         "splits": {
-            name: {"rows": len(r), "wrong": int((~r.correct).sum())} for name, r in rows.items()
+            name: {
+                "rows": len(r),
+                "wrong": int((~r.correct).sum()),
+                "groups": None if r.groups is None else len(np.unique(r.groups)),
+            }
+            for name, r in rows.items()
         },
-        "promise": _promise(fitted, target),
+        "groups": manifest["groups"],
+        "promise": _promise(fitted, target, rows["test"], manifest["options"].get("seed", 0)),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
@@ -89,8 +96,9 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, target: Target) -> dict[str, Any] | None:
-    """What the calibrated thresholds guarantee, and from how many rows; None without any."""
+def _promise(fitted: Fitted, target: Target, test: Recording, seed: int) -> dict[str, Any] | None:
+    """What the calibrated thresholds guarantee, and from how many rows; None without any. Of rows
+    in groups also what came of it on the test rows, of which one of each group counts."""
     names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
     if not names:
         return None
@@ -100,8 +108,26 @@ def _promise(fitted: Fitted, target: Target) -> dict[str, Any] | None:
         "rate": target.rate,
         "confidence": target.confidence,
         "per_class": target.per_class,
-        "rows": int(target.concerns(fitted.threshold_rows.correct).sum()),
+        "rows": int(target.concerns(fitted.draws.correct).sum()),
+        "on_test_groups": None if test.groups is None else _kept(fitted, target, test, seed),
     }
+
+
+def _kept(fitted: Fitted, target: Target, test: Recording, seed: int) -> dict[str, Any]:
+    """By monitor: the rate that was promised, on one row of each test group."""
+    chosen = independent(test, target, seed)
+    misses = target.of == "misses"
+    found = {}
+    for i, (monitor, promised) in enumerate(zip(fitted.judges, fitted.calibrated, strict=True)):
+        if promised:
+            alarm = fitted.on_test.verdicts[chosen, i] != Verdict.TRUST
+            n = int((~alarm if misses else alarm).sum())
+            found[monitor.name] = {
+                "rows": len(chosen),
+                "rate": n / len(chosen) if len(chosen) else None,
+                "interval": clopper_pearson(n, len(chosen)),
+            }
+    return found
 
 
 def _monitor(fitted: Fitted, index: int, wrong: Bools) -> dict[str, Any]:

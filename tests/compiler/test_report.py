@@ -57,7 +57,9 @@ def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
     }
 
 
-def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd")) -> Case:
+def make_case(
+    rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None
+) -> Case:
     estimators = parse(monitors)
     for estimator in estimators:
         estimator.set_params(taps=TAPS[estimator.kind])
@@ -73,6 +75,7 @@ def make_case(rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd
         "edgemon": "1",
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
         "accuracy": 0.9,
+        "groups": manifests.groups_json(by, rows, fitted),
         "monitors": manifests.monitors_json(fitted),
         "comparison": [c.to_json() for c in fitted.comparison],
         "drift": None,
@@ -358,10 +361,11 @@ def test_the_plots_are_imported_for_the_report_only() -> None:
 def test_findings_of_leakage_and_of_a_better_opinion() -> None:
     plain = {
         "splits": {
-            "fit": {"rows": 500, "wrong": 100},
-            "threshold": {"rows": 1000, "wrong": 20},
-            "test": {"rows": 1000, "wrong": 150},
+            "fit": {"rows": 500, "wrong": 100, "groups": None},
+            "threshold": {"rows": 1000, "wrong": 20, "groups": None},
+            "test": {"rows": 1000, "wrong": 150, "groups": None},
         },
+        "groups": None,
         "options": {"expect_accuracy": None},
         "monitors": [],
         "promise": None,
@@ -374,8 +378,62 @@ def test_findings_of_leakage_and_of_a_better_opinion() -> None:
     found = {f["kind"]: f["text"] for f in findings(plain)}
     assert "98.0% of the threshold rows rightly, but 85.0% of the test rows" in found["leakage"]
     assert found["replace_the_model"].startswith("second_opinion answers better")
-    alike = {**plain["splits"], "test": {"rows": 1000, "wrong": 25}}
+    alike = {**plain["splits"], "test": {"rows": 1000, "wrong": 25, "groups": None}}
     expected = {**plain, "splits": alike, "options": {"expect_accuracy": 0.9}, "comparison": []}
     assert {f["kind"] for f in findings(expected)} == {"leakage", "few_wrong_test_rows"}
     honest = {**expected, "options": {"expect_accuracy": 0.975}}
     assert {f["kind"] for f in findings(honest)} == {"few_wrong_test_rows"}
+
+
+def test_the_report_of_rows_in_groups_speaks_of_groups(tmp_path: Path) -> None:
+    rows = make_splits(tmp_path, "int8")
+    rows = {name: replace(r, groups=np.arange(len(r)) // 4) for name, r in rows.items()}
+    case = make_case(rows, "softmax,entropy", by="y+track[0]")
+    document, test = case.document, rows["test"]
+    groups = len(np.unique(test.groups))
+    assert document["splits"]["test"]["groups"] == groups == document["groups"]["test"]
+    promise = document["promise"]
+    assert promise["rows"] == document["groups"]["drawn"] == len(case.fitted.draws)
+    right = len(np.unique(test.groups[test.correct]))
+    for name, kept in promise["on_test_groups"].items():
+        assert kept["rows"] == right
+        of_rows = next(m["metrics"] for m in document["monitors"] if m["name"] == name)
+        assert abs(kept["rate"] - of_rows["fpr"]) < 0.05
+        assert kept["interval"][1] - kept["interval"][0] > np.diff(of_rows["fpr_interval"])[0]
+    page = Reader(case.page).shown
+    assert "Rows come in groups (by y+track[0])" in page
+    assert f"one of each of {promise['rows']} groups" in page
+    found = {f["kind"]: f["text"] for f in document["findings"]}
+    assert f"of {groups} groups (by y+track[0])" in found["grouped_rows"]
+
+
+def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
+    """Findings that rest on a test took each row of a group for an observation."""
+    splits = {
+        "fit": {"rows": 500, "wrong": 100, "groups": None},
+        "threshold": {"rows": 1000, "wrong": 20, "groups": None},
+        "test": {"rows": 1000, "wrong": 70, "groups": None},
+    }
+    metrics = {
+        "auroc_interval": None, "fpr": 0.08, "fpr_interval": [0.06, 0.1],
+        "confusion": {"tp": 9, "fp": 1},
+    }  # fmt: skip
+    promise: dict[str, Any] = {
+        "monitors": ["m"], "of": "false alarms", "rate": 0.05, "on_test_groups": None,
+    }  # fmt: skip
+    plain = {
+        "splits": splits, "options": {}, "groups": None, "promise": promise, "comparison": [],
+        "monitors": [{"name": "m", "metrics": metrics, "verdicts": {"right": {"fault": 0}}}],
+    }  # fmt: skip
+    assert {f["kind"] for f in findings(plain)} == {"leakage", "promise_not_met"}
+    kept = {"m": {"rows": 40, "rate": 0.08, "interval": [0.02, 0.2]}}
+    grouped = {
+        **plain,
+        "splits": {name: {**part, "groups": 40} for name, part in splits.items()},
+        "groups": {"by": "track"},
+        "promise": {**promise, "on_test_groups": kept},
+    }
+    assert {f["kind"] for f in findings(grouped)} == {"grouped_rows"}
+    kept["m"]["interval"] = [0.06, 0.2]
+    (broken,) = [f["text"] for f in findings(grouped) if f["kind"] == "promise_not_met"]
+    assert "on one row of each test group than it promises: 8.0% against 5%" in broken

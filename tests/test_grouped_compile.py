@@ -1,0 +1,123 @@
+"""``edgemon compile --group`` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command_line import document, edgemon, refused
+from tests.conftest import DEMO
+from tests.tiny_tflite import write_tiny
+
+COPIES = 3
+
+
+@pytest.fixture(scope="module")
+def tracks(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Each row of the tiny data as a track of three frames that hardly differ; numbers of tracks
+    start anew in each class."""
+    rng = np.random.default_rng(1)
+    with np.load(tiny_data) as data:
+        x, y = data["x"], data["y"]
+    number = np.zeros(len(y), np.int64)
+    for label in range(3):
+        number[y == label] = np.arange((y == label).sum())
+    order = rng.permutation(COPIES * len(y))
+    frames = np.repeat(x, COPIES, axis=0)
+    frames = frames + rng.normal(0, 1e-3, frames.shape).astype(np.float32)
+    track = np.stack([np.repeat(number, COPIES), np.tile(np.arange(COPIES), len(y))], axis=1)
+    folder = tmp_path_factory.mktemp("tracks")
+    arrays = {"x": frames[order], "y": np.repeat(y, COPIES)[order], "track": track[order]}
+    np.savez(folder / "d.npz", **arrays)
+    with (folder / "d.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["a", "b", "track", "c", "d", "label"])
+        for row, label, (t, _) in zip(*arrays.values(), strict=True):
+            table.writerow([*map(repr, row[:2].tolist()), t, *map(repr, row[2:].tolist()), label])
+    write_tiny(folder / "tiny.tflite")
+    return folder
+
+
+def _sides(bundle: Path, groups: np.ndarray) -> list[set[int]]:
+    with np.load(bundle / "splits.npz") as splits:
+        return [set(groups[splits[name]].tolist()) for name in ("fit", "threshold", "test")]
+
+
+def test_npz_and_csv_in_groups_make_the_same_bundle(tracks: Path, tmp_path: Path) -> None:
+    with np.load(tracks / "d.npz") as data:
+        groups = data["y"] * 1000 + data["track"][:, 0]
+    found = {}
+    for file, group in (("d.npz", "y+track[0]"), ("d.csv", "label+track")):
+        out = tmp_path / file
+        found[file] = document(
+            "compile", tracks / "tiny.tflite", "--data", tracks / file, "--group", group,
+            "--monitor", "softmax,errors", "--out", out,
+        )  # fmt: skip
+        sides = _sides(out, groups)
+        assert sum(map(len, sides)) == len(set.union(*sides)) == 900
+        assert sum(found[file]["rows"].values()) == 2700
+        counted = found[file]["groups"]
+        assert [counted[n] for n in ("fit", "threshold", "test")] == list(map(len, sides))
+        assert counted["by"] == group == found[file]["options"]["group"]
+        assert 59 <= counted["drawn"] < 180
+        assert found[file]["proof"]["mismatches"] == 0
+    artifacts = [(tmp_path / file / "monitor.emon").read_bytes() for file in found]
+    assert artifacts[0] == artifacts[1]
+
+
+def test_what_is_promised_is_said_of_groups(tracks: Path, tmp_path: Path) -> None:
+    result = edgemon(
+        "compile", tracks / "tiny.tflite", "--data", tracks / "d.npz", "--group", "y+track[0]",
+        "--monitor", "softmax", "--out", tmp_path / "b",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    text = " ".join(result.stdout.split())
+    assert "rows of groups by y+track[0]: fit 1,6" in text
+    assert "thresholds are set on one right answer of each of 1" in text
+    assert "promised of a random right answer of a new group" in text
+    assert "the drift test takes images as independent" in " ".join(result.stderr.split())
+    report = json.loads((tmp_path / "b" / "report.json").read_text())
+    assert report["promise"]["rows"] == report["groups"]["drawn"]
+    assert "grouped_rows" in {f["kind"] for f in report["findings"]}
+
+
+def test_rows_without_groups_are_as_before(tiny_data: Path, tmp_path: Path) -> None:
+    model = write_tiny(tmp_path / "tiny.tflite")
+    found = document("compile", model, "--data", tiny_data, "--monitor", "softmax", "--out",
+                     tmp_path / "b")  # fmt: skip
+    assert found["groups"] is None
+    assert found["options"]["group"] is None
+
+
+def test_mistakes_about_groups_get_one_sentence(tracks: Path, tmp_path: Path) -> None:
+    model, data, out = tracks / "tiny.tflite", f"{tracks / 'd.npz'}", tmp_path / "b"
+    for arguments, says in (
+        (("--data", data, "--group", "trak"), "there are x, y, track"),
+        (("--data", data, "--group", "track"), "choose one, track[0]"),
+        (("--data", tracks / "d.csv", "--group", "trak"), "columns: a, b, track, c, d, label"),
+        (
+            ("--fit", data + "[:900]", "--calibrate", data + "[900:1800]", "--test",
+             data + "[1800:]", "--group", "y+track[0]"),
+            "which --group forbids",
+        ),
+        (("--data", data + "[:400]", "--group", "y+track[0]"), "needs 59 groups with correct"),
+    ):  # fmt: skip
+        assert says in refused("compile", model, *arguments, "--monitor", "softmax", "--out", out)
+        assert not out.exists()
+
+
+def test_a_folder_of_images_has_no_groups(tmp_path: Path) -> None:
+    from PIL import Image
+
+    for name in "01":
+        (tmp_path / "images" / name).mkdir(parents=True)
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "images" / name / "a.png")
+    message = refused(
+        "compile", DEMO / "digits_int8.tflite", "--data", tmp_path / "images", "--group", "track",
+        "--out", tmp_path / "b",
+    )  # fmt: skip
+    assert "--group names an array of an .npz or a column of a CSV" in message
