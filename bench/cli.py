@@ -212,6 +212,10 @@ def guarantee(
     ] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the resplits.")] = 0,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="What rows are grouped by, as `compile --group`; else made-up groups."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the promised false-alarm rate over many resplits of your rows."""
@@ -221,7 +225,7 @@ def guarantee(
     terminal = Terminal(as_json=json)
     document = study.run(
         bundle, data, resplits=resplits, confidence=confidence, seed=seed,
-        label_column=label_column, reporter=terminal,
+        label_column=label_column, group=group, reporter=terminal,
     )  # fmt: skip
     study.show(terminal, document)
     terminal.document(document)

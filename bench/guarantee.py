@@ -2,9 +2,9 @@
 
 The right answers of a bundle's model are split again and again into two halves: one sets the
 threshold, the other tells the rate that came out. The share of splits in which it exceeds the
-promise is compared with what theory predicts for a threshold at the k-th of n scores and m rows to
-judge it by: alarms among the m are beta-binomial(m, n - k + 1, k), whatever the distribution of
-the score. A plain quantile of the same scores stands beside it.
+promise is compared with what theory predicts (``resplit_law``). A plain quantile of the same scores
+stands beside it. Then the same where rows come in groups, see ``grouped_guarantee``: those that
+``--group`` names, or else made-up ones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import betabinom, binom
 
+from edgemon.bench import grouped_guarantee
 from edgemon.bench.errors import BenchError
+from edgemon.bench.resplit_law import BAND, band, share_exceeding
 from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.monitors.tails import STEPS
@@ -32,7 +33,6 @@ from edgemon.compiler.verification import record_rows
 Floats = npt.NDArray[np.float64]
 
 RATES = (0.01, 0.05, 0.2)
-BAND = 0.99
 LEVELS = 256
 UPPER = 0.1  # share of rows in the upper value of the two-valued score
 
@@ -62,6 +62,7 @@ def run(
     confidence: float = 0.95,
     seed: int = 0,
     label_column: str | None = None,
+    group: str | None = None,
     workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def run(
     bundle.require_intact()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         rows = record_rows(
-            bundle, data, Path(scratch), label_column=label_column, workers=workers,
+            bundle, data, Path(scratch), label_column=label_column, group=group, workers=workers,
             reporter=reporter,
         )  # fmt: skip
         right = rows.take(np.flatnonzero(rows.correct))
@@ -78,6 +79,9 @@ def run(
             raise BenchError(f"{data}: only {len(right)} right answers; give more rows")
         score = evaluate(bundle.artifact.program, right).scores[0].astype(np.float64)
     lines = list(study(score, resplits, confidence, seed))
+    grouped, groups = (
+        grouped_guarantee.made_up(seed) if right.groups is None else (score, right.groups)
+    )
     return {
         "monitor": bundle.artifact.program.monitors[0].name,
         "rows": len(right),
@@ -85,7 +89,17 @@ def run(
         "confidence": confidence,
         "band": BAND,
         "lines": [asdict(line) for line in lines],
-    }
+        "grouped": {
+            "by": group or grouped_guarantee.MADE_UP,
+            "rows": len(grouped), "groups": len(np.unique(groups)),
+            "lines": [
+                asdict(line)
+                for line in grouped_guarantee.study(
+                    grouped, groups, RATES, resplits, confidence, seed
+                )
+            ],
+        },
+    }  # fmt: skip
 
 
 def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterator[Line]:
@@ -124,11 +138,8 @@ def _line(
         held_out, test = np.sort(scores[order[:n]]), scores[order[n:]]
         promised.append((test > held_out[k - 1]).mean())
         plain.append((test > np.quantile(held_out, 1 - target.rate)).mean())
-    predicted = float(betabinom.sf(np.floor(target.rate * m), m, n - k + 1, k))
-    outside = (1 - BAND) / 2
-    low, high = (
-        float(binom.ppf(q, len(splits), predicted)) / len(splits) for q in (outside, 1 - outside)
-    )
+    predicted = share_exceeding(target, n, m)
+    low, high = band(predicted, len(splits))
     exceeded = float(np.mean(np.array(promised) > target.rate))
     by_quantile = float(np.mean(np.array(plain) > target.rate))
     return Line(
@@ -154,4 +165,20 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
         ],
         title=f"{document['monitor']}: {document['resplits']} resplits of {document['rows']:,} "
         "right answers into halves; in how many the rate exceeds the promise",
+    )  # fmt: skip
+    grouped = document["grouped"]
+    terminal.table(
+        ("counts", "divided", "promise", "realised, mean", "exceeded", "predicted", "99 % band",
+         "holds"),
+        [
+            (
+                line["counted"], line["divided"], percent(line["rate"]),
+                percent(line["mean_rate"]), percent(line["exceeded"]), percent(line["predicted"]),
+                f"{percent(line['band'][0])} to {percent(line['band'][1])}",
+                "yes" if line["within"] else "NO",
+            )
+            for line in grouped["lines"]
+        ],
+        title=f"{grouped['rows']:,} right answers in {grouped['groups']:,} groups "
+        f"({grouped['by']}), {document['resplits']} resplits into halves",
     )  # fmt: skip

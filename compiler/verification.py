@@ -45,7 +45,8 @@ def verify_bundle(
 
 
 def record_rows(
-    bundle: Bundle, data: str, scratch: Path, *, label_column: str | None = None, workers: int = 2,
+    bundle: Bundle, data: str, scratch: Path, *, label_column: str | None = None,
+    group: str | None = None, workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
     labelled: bool = True,
 ) -> Recording:  # fmt: skip
@@ -53,7 +54,7 @@ def record_rows(
     ``labelled`` the rows' labels are ignored, and may be of classes that the model lacks."""
     metadata = bundle.artifact.metadata
     preprocess = Preprocess.from_json(metadata["preprocess"])
-    rows = load(data, scratch, label_column=label_column, resize=preprocess.resize)
+    rows = load(data, scratch, label_column=label_column, group=group, resize=preprocess.resize)
     with reporter.stage("recording") as progress:
         return record(
             bundle.model,

@@ -40,7 +40,10 @@ def load_rows(
         else {"pool": case.pool}
     )  # fmt: skip
     resize = Preprocess.parse(case.preprocess).resize
-    parts = {name: _read(spec, root, scratch, resize) for name, spec in specs.items()}
+    parts = {
+        name: _read(spec, root, scratch, resize, case.rows_group if name == "fit" else "")
+        for name, spec in specs.items()
+    }
     for name, data in parts.items():
         if data.y is None:
             raise BenchError(f"the {name} data ({data.source}) has no labels")
@@ -64,14 +67,19 @@ def load_rows(
     )  # fmt: skip
 
 
-def _read(spec: str, root: Path, scratch: Path, resize: tuple[int, int] | None) -> Dataset:
+def _read(
+    spec: str, root: Path, scratch: Path, resize: tuple[int, int] | None, rows_group: str = ""
+) -> Dataset:
+    group = rows_group or None
     folder = root / spec
     if (folder / X).is_file() and (folder / Y).is_file():
-        return replace(load(str(_joined(folder, scratch)), scratch, label_column="-1"), source=spec)
-    if folder.exists():
-        return replace(load(str(folder), scratch, resize=resize), source=spec)
-    files = ",".join(str(root / f.strip()) for f in spec.split(","))
-    return replace(load(files, scratch, resize=resize), source=spec)
+        found = load(str(_joined(folder, scratch)), scratch, label_column="-1", group=group)
+    elif folder.exists():
+        found = load(str(folder), scratch, resize=resize, group=group)
+    else:
+        files = ",".join(str(root / f.strip()) for f in spec.split(","))
+        found = load(files, scratch, resize=resize, group=group)
+    return replace(found, source=spec)
 
 
 def _joined(folder: Path, scratch: Path) -> Path:

@@ -6,6 +6,7 @@ name = "resnet8"              # or a list of names: one case each, {name} in pat
 group = "cifar10"             # cases that are averaged together
 model = "models/resnet8.tflite"
 fit = "train.npz"             # data as ``edgemon compile`` takes it, or a folder of x.csv, y.csv
+rows_group = "track[0]"       # of the fit rows, as ``edgemon compile --group`` takes it
 calibrate = "test.npz[0:5000]"    # a fixed split; resplits draw anew from both together
 test = "test.npz[5000:10000]"
 pool = "test.npz"             # or instead of these: rows for resplits only
@@ -49,6 +50,7 @@ class Case:
     unknown_labels: str = ""
     novel: tuple[str, ...] = ()
     group: str = ""
+    rows_group: str = ""
 
     @property
     def has_fixed_split(self) -> bool:

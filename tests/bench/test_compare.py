@@ -275,6 +275,21 @@ def test_rows_of_unknown_classes_are_novel(tmp_path: Path) -> None:
     assert found.novel[UNKNOWN].y is None
 
 
+def test_fit_rows_come_in_groups_where_the_case_says_so(tmp_path: Path) -> None:
+    for name in ("fit", "pool"):
+        x = np.arange(8.0).reshape(4, 2) + (name == "pool")
+        np.savez(tmp_path / f"{name}.npz", x=x, y=[0, 1, 0, 1], track=[5, 5, 6, 5])
+    labels = np.arange(2)
+    grouped = case(fit="fit.npz", pool="pool.npz", rows_group="y+track")
+    found = load_rows(grouped, tmp_path, labels, tmp_path, Reporter())
+    assert found.fit.groups is not None
+    assert len(np.unique(found.fit.groups)) == 3
+    assert found.fit.groups[1] == found.fit.groups[3]
+    assert found.pool[0].groups is None
+    plain = case(fit="fit.npz", pool="pool.npz")
+    assert load_rows(plain, tmp_path, labels, tmp_path, Reporter()).fit.groups is None
+
+
 def test_a_table_of_features_and_one_of_labels(tmp_path: Path) -> None:
     for name in ("fit", "pool"):
         (tmp_path / name).mkdir()
