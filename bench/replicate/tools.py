@@ -19,7 +19,6 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.replicate import tables
 from edgemon.bench.replicate.models import DenseModel
 from edgemon.bench.replicate.study import DatasetEntry, Study
-from edgemon.bench.tuning import best_mcc_threshold
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods import prophecy
 from edgemon.compiler.methods.deepinfer import (
@@ -30,6 +29,7 @@ from edgemon.compiler.methods.deepinfer import (
 from edgemon.compiler.methods.kernel_density import VAR_THRESHOLD, LayerDensities
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.tuning import best_mcc_threshold
 from edgemon.runtime.evaluation import Verdict
 
 Array = npt.NDArray[Any]

@@ -21,11 +21,14 @@ from edgemon.compiler.ir import Builder
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.disagreement import alarm_threshold, require_rule
 from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
 from edgemon.compiler.recording import Recording
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
+NO_CLASS = -60.0  # log-probability (nats) of a class without fit rows
 UNIT = 1 << 12  # of whole numbers that leaves hold
 LARGEST_SUM = 1 << 24  # of leaves: what float32, and so ONNX's trees, add exactly
 
@@ -101,7 +104,8 @@ class ForestMonitor(WholeNetworkMonitor):
 
 class BoostedOpinionMonitor(WholeNetworkMonitor):
     """Log-odds against the predicted class, of trees that learn from the labels alone. What the
-    network makes of a narrow input would only tell them its opinion once more."""
+    network makes of a narrow input would only tell them its opinion once more. ``rule`` is that of
+    ``disagreement.alarm_threshold``."""
 
     kind: ClassVar[str] = "boosted_opinion"
     limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "max_depth": (1, 8)}
@@ -112,11 +116,17 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
     )
 
     def __init__(
-        self, taps: tuple[str, ...] = (), trees: int = 100, max_depth: int = 3, seed: int = 0
+        self,
+        taps: tuple[str, ...] = (),
+        trees: int = 100,
+        max_depth: int = 3,
+        rule: str = "mcc",
+        seed: int = 0,
     ) -> None:
         self.taps = taps
         self.trees = trees
         self.max_depth = max_depth
+        self.rule = rule
         self.seed = seed
 
     def analyse(self, model: Model) -> tuple[str, ...]:
@@ -127,18 +137,30 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         """Needs labels of at least two classes."""
         self.check_taps()
         self.check_settings()
+        require_rule(self.kind, self.rule)
         labels = np.asarray(recording.labels)
         if len(np.unique(labels)) < 2:
             raise CompileError("boosted_opinion: the fit rows are all of one class")
         self.n_classes_ = recording.n_classes
         x = joined_values(recording, self.taps)
-        self.boosted_ = GradientBoostingClassifier(
-            n_estimators=self.trees, max_depth=self.max_depth, subsample=0.8,
-            random_state=self.seed,
-        ).fit(x, labels)  # fmt: skip
+        self.boosted_ = self._boosted().fit(x, labels)
         self.start_ = np.atleast_1d(self.boosted_._raw_predict_init(x[:1])[0])
         self.accuracy_ = float(self.boosted_.score(x, labels))
+        self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
         return self
+
+    def _boosted(self) -> GradientBoostingClassifier:
+        return GradientBoostingClassifier(
+            n_estimators=self.trees, max_depth=self.max_depth, subsample=0.8,
+            random_state=self.seed,
+        )  # fmt: skip
+
+    def _classify(self, x: Floats, labels: Integers, judged: Floats) -> Floats:
+        """Trees that learn from rows, on others; see ``disagreement.Classifier``."""
+        learned = self._boosted().fit(x, labels)
+        scores = np.full((len(judged), self.n_classes_), NO_CLASS)
+        scores[:, learned.classes_] = learned.predict_log_proba(judged)
+        return scores
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)
@@ -149,14 +171,14 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         # What lacks fit rows is never the likelier class.
         present = self.boosted_.classes_.astype(int)
         weight = np.zeros((self.n_classes_, len(sums)))
-        bias = np.full(self.n_classes_, -60.0)
+        bias = np.full(self.n_classes_, NO_CLASS)
         if len(sums) == 1:
             weight[present, 0] = np.array([-0.5, 0.5])
         else:
             weight[present] = np.eye(len(sums))
         bias[present] = 0.0
         scores = builder.node("affine", whole, tables=[weight.ravel(), bias])
-        return Score(log_odds_against(builder, scores, predicted), alarm_above=0.0)
+        return Score(log_odds_against(builder, scores, predicted), alarm_above=self.threshold_)
 
     def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
         found = self.boosted_.predict(joined_values(recording, self.taps))
@@ -182,4 +204,6 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         return {
             "trees": int(self.boosted_.estimators_.size),
             "accuracy_on_fit_rows": self.accuracy_,
+            "rule": self.rule,
+            "threshold": self.threshold_,
         }

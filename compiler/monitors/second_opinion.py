@@ -1,7 +1,7 @@
 """A second opinion: another classifier on the tapped features judges the model's answer.
 
 The score is its own log-odds against the predicted class, which is high where it disagrees and
-moderate where it is unsure itself.
+moderate where it is unsure itself. ``rule`` is that of ``disagreement.alarm_threshold``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.disagreement import alarm_threshold, require_rule
 from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
 from edgemon.compiler.recording import Recording
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 PENALTIES = (0.01, 0.1, 1.0)  # inverse strengths of the ridge penalty that are tried
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
@@ -39,8 +41,9 @@ class LinearOpinion(MonitorEstimator):
     weight_: Floats
     bias_: Floats
 
-    def __init__(self, taps: tuple[str, ...] = (), seed: int = 0) -> None:
+    def __init__(self, taps: tuple[str, ...] = (), rule: str = "mcc", seed: int = 0) -> None:
         self.taps = taps
+        self.rule = rule
         self.seed = seed
 
     def fit(self, recording: Recording) -> Self:
@@ -48,27 +51,43 @@ class LinearOpinion(MonitorEstimator):
         answers."""
         self.check_taps()
         self.check_settings()
+        require_rule(self.kind, self.rule)
         labels = np.asarray(recording.labels)
         present, counts = np.unique(labels, return_counts=True)
         if len(present) < 2 or counts.max() == len(labels):
             raise CompileError(f"{self.kind}: the fit rows are all of one class")
+        self.n_classes_ = recording.n_classes
+        x = joined_values(recording, self.taps)
+        self._choose(x, labels, recording.groups)
+        self.weight_, self.bias_ = self._learn(x, labels)
+        self.accuracy_ = float((self.answers(recording) == labels).mean())
+        self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
+        return self
+
+    def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
+        """A hook: settle what is to be chosen before anything is learned."""
+
+    def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
+        """Weights (classes, width) and biases of standardised features; of two classes, one row."""
+        raise NotImplementedError
+
+    def _learn(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
+        """Weights (classes, width) and biases (classes,) of the features as they are."""
         scaler = StandardScaler()
-        x = scaler.fit_transform(joined_values(recording, self.taps))
-        weight, bias = self._coefficients(x, labels, recording.groups)
+        weight, bias = self._coefficients(scaler.fit_transform(x), labels)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
             weight = np.concatenate([-weight, weight]) / 2
             bias = np.concatenate([-bias, bias]) / 2
-        self.weight_ = np.zeros((recording.n_classes, x.shape[1]))
-        self.bias_ = np.full(recording.n_classes, bias.min() + NO_CLASS)
-        self.weight_[present] = weight / scaler.scale_
-        self.bias_[present] = bias - self.weight_[present] @ scaler.mean_
-        self.accuracy_ = float((self.answers(recording) == labels).mean())
-        return self
+        present = np.unique(labels)
+        whole = np.zeros((self.n_classes_, x.shape[1]))
+        biases = np.full(self.n_classes_, bias.min() + NO_CLASS)
+        whole[present] = weight / scaler.scale_
+        biases[present] = bias - whole[present] @ scaler.mean_
+        return whole, biases
 
-    def _coefficients(
-        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None
-    ) -> tuple[Floats, Floats]:
-        raise NotImplementedError
+    def _classify(self, x: Floats, labels: Integers, judged: Floats) -> Floats:
+        weight, bias = self._learn(x, labels)
+        return np.asarray(judged @ weight.T + bias)
 
     def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
         scores = joined_values(recording, self.taps) @ self.weight_.T + self.bias_
@@ -77,7 +96,7 @@ class LinearOpinion(MonitorEstimator):
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)
         scores = builder.node("affine", x, tables=[self.weight_.ravel(), self.bias_])
-        return Score(log_odds_against(builder, scores, predicted), alarm_above=0.0)
+        return Score(log_odds_against(builder, scores, predicted), alarm_above=self.threshold_)
 
     def reason(self) -> str:
         return f"{self.what}: log-odds against this class are {{score}}, above {{threshold}}"
@@ -87,6 +106,8 @@ class LinearOpinion(MonitorEstimator):
             "features": int(self.weight_.shape[1]),
             "weights": int(self.weight_.size),
             "accuracy_on_fit_rows": self.accuracy_,
+            "rule": self.rule,
+            "threshold": self.threshold_,
         }
 
 
@@ -101,14 +122,14 @@ class SecondOpinionMonitor(LinearOpinion):
         "the answer"
     )
 
-    def _coefficients(
-        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None
-    ) -> tuple[Floats, Floats]:
-        self.penalty_ = self._penalty(x, labels, groups)
+    def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
+        self.penalty_ = self._penalty(StandardScaler().fit_transform(x), labels, groups)
+
+    def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         model = LogisticRegression(C=self.penalty_, max_iter=300).fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)
 
-    def _penalty(self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None) -> float:
+    def _penalty(self, x: Floats, labels: Integers, groups: Codes | None) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
         x, labels = x[often], labels[often]
         if len(np.unique(labels)) < 2:
@@ -148,9 +169,7 @@ class MahalanobisGapMonitor(LinearOpinion):
         "Samples and Adversarial Attacks, NeurIPS 2018, as the difference of two distances"
     )
 
-    def _coefficients(
-        self, x: Floats, labels: npt.NDArray[Any], groups: Codes | None  # noqa: ARG002
-    ) -> tuple[Floats, Floats]:  # fmt: skip
+    def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         if len(labels) <= len(np.unique(labels)) or not x.any():
             raise CompileError(
                 "mahalanobis_gap: needs more fit rows than classes, and features that vary"

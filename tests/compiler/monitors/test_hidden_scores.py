@@ -141,7 +141,7 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
     """A leaf with rows of one rare class is worth hundreds of nats: more than a sum holds."""
     rng = np.random.default_rng(0)
     builder = Builder([Tap("output", "float32", 3), Tap("features", "float32", 4)], real=True)
-    monitor = MONITORS["boosted_opinion"](taps=("features",))
+    monitor = MONITORS["boosted_opinion"](taps=("features",), rule="disagreement")
     x = rng.random((4000, 4))
     labels = np.where(x[:, 0] < 0.95, 0, np.where(x[:, 1] < 0.5, 1, 2))
     recording = SimpleNamespace(
