@@ -1,7 +1,7 @@
 """What the commands show: notes, tables, progress bars, or one JSON document.
 
 Progress goes to standard error, and only to a terminal. With ``--json`` standard output holds the
-document and nothing else.
+document and nothing else; with ``--markdown`` it is a text to paste into another.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -30,6 +31,7 @@ from edgemon.compiler.reporter import Reporter, unheard
 
 STDERR = 2
 WIDE = 200  # columns where nobody's terminal sets a limit
+ENDLESS = 10_000  # columns of text whose tables must not wrap
 
 
 def _width() -> int | None:
@@ -40,9 +42,10 @@ def _width() -> int | None:
 class Terminal(Reporter):
     """Shows notes on standard output (not with ``--json``), everything else on standard error."""
 
-    def __init__(self, *, as_json: bool = False) -> None:
-        self.as_json = as_json
-        self.out = Console(highlight=False, soft_wrap=True, width=_width())
+    def __init__(self, *, as_json: bool = False, markdown: bool = False) -> None:
+        self.as_json, self.markdown = as_json, markdown
+        width = ENDLESS if markdown else _width()
+        self.out = Console(highlight=False, soft_wrap=True, width=width)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def note(self, text: str) -> None:
@@ -78,7 +81,15 @@ class Terminal(Reporter):
                 column.justify = "right"
         for row in rows:
             table.add_row(*(escape(_cell(v)) for v in row))
-        self.out.print(table)
+        if self.markdown:
+            table.box, table.pad_edge, table.title = box.MARKDOWN, True, None
+            with self.out.capture() as captured:
+                self.out.print(table)
+            lines = (line.rstrip() for line in captured.get().splitlines())
+            heading = f"\n{title.strip()}\n" if title else ""
+            self.out.print(escape("\n".join([heading, *filter(None, lines), ""])))
+        else:
+            self.out.print(table)
 
     def document(self, content: Any) -> None:
         """The JSON document, if one was asked for."""
