@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from edgemon.bench.errors import BenchError
+from edgemon.compiler.errors import BudgetError
 
 UNITS = {
     "overhead": "ratio of minima, model + monitors to model alone",
@@ -58,9 +59,3 @@ def require(lines: list[Line]) -> None:
     missed = [f"{v.name} is {v.measured:.6g}, over {v.limit:.6g}" for v in lines if not v.met]
     if missed:
         raise BudgetError("budget missed: " + "; ".join(missed))
-
-
-class BudgetError(BenchError):
-    """A budget is missed."""
-
-    exit_code = 3

@@ -78,7 +78,9 @@ def compile_(
             "together, and the promise is of a new group's row."
         ),
     ] = None,
-    target: Annotated[str, typer.Option(help="Device profile.")] = "host-x86_64",
+    target: Annotated[
+        str, typer.Option(help="Device profile: a name, or a file that ends in .toml.")
+    ] = "host-x86_64",
     certify_kernels: Annotated[
         str,
         typer.Option(
@@ -86,6 +88,19 @@ def compile_(
             "xnnpack,builtin,reference."
         ),
     ] = "",
+    budget_kb: Annotated[
+        float | None,
+        typer.Option(
+            help="Most kB of tables and nodes that all monitors may take (default: the target's "
+            "budget). More gives exit code 3; fusions choose their signals by it."
+        ),
+    ] = None,
+    budget_us: Annotated[
+        float | None,
+        typer.Option(
+            help="Most microseconds of an evaluation, estimated for the target; like --budget-kb."
+        ),
+    ] = None,
     expect_accuracy: Annotated[
         float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
     ] = None,
@@ -146,6 +161,8 @@ def compile_(
         workers=workers or Options.workers,
         force=force,
         c_header=c_header,
+        budget_kb=budget_kb,
+        budget_us=budget_us,
     )
     manifest = compile_bundle(model, Sources(data, fit, calibrate, test), out, options, terminal)
     show_compiled(terminal, out, manifest)

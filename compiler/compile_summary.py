@@ -5,25 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.robustness.tables import show_robustness
 from edgemon.compiler.terminal import Terminal, percent
+
+COIN = 0.5  # AUROC of a score without any signal
 
 
 def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> None:
     """The tables and notes at the end of ``edgemon compile``, from its manifest."""
+    target = manifest["options"]["target"]
+    timed = manifest["estimated_us"] is not None
+    time = (f"us on {target}, estimated",) if timed else ()
     terminal.table(
-        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "missed", "bytes"),
+        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "missed", "kB", *time),
         [
             (
                 m["name"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
-                percent(m["false_alarm_rate"]), percent(m["miss_rate"]), m["bytes"],
+                percent(m["false_alarm_rate"]), percent(m["miss_rate"]),
+                *_cost(m["bytes"], m["estimated_us"]),
             )
             for m in manifest["monitors"]
         ],
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
     _show_groups(terminal, manifest)
-    _show_comparison(terminal, manifest)
+    _show_comparison(terminal, manifest, time)
     show_robustness(terminal, manifest["robustness"])
     _show_drift(terminal, manifest["drift"])
     proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
@@ -36,6 +43,7 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         f"peak memory: {peak['compile'] / 1e6:.0f} MB, and {peak['largest_worker'] / 1e6:.0f} MB "
         "in the largest worker"
     )
+    _show_budget(terminal, manifest)
     for finding in manifest["findings"]:
         if finding["kind"] != "few_wrong_fit_rows":  # said before fitting
             terminal.warn(finding["text"])
@@ -57,17 +65,18 @@ def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
         )
 
 
-def _show_comparison(terminal: Terminal, manifest: dict[str, Any]) -> None:
+def _show_comparison(terminal: Terminal, manifest: dict[str, Any], time: tuple[str, ...]) -> None:
     if not manifest["comparison"]:
         return
     terminal.table(
         ("signal alone", "against", "in the fusion", "MCC", "AUROC", "false alarms", "missed",
-         "bytes"),
+         "kB", *time),
         [
             (
                 c["signal"], "novelty" if c["novelty"] else "errors",
                 "yes" if c["kept"] else "no", q["mcc"], q["auroc"],
-                percent(q["false_alarm_rate"]), percent(q["miss_rate"]), c["size_bytes"],
+                percent(q["false_alarm_rate"]), percent(q["miss_rate"]),
+                *_cost(c["size_bytes"], c["estimated_us"]),
             )
             for c in sorted(manifest["comparison"], key=lambda c: c["size_bytes"])
             for q in [c["quality"]]
@@ -81,15 +90,47 @@ def _show_comparison(terminal: Terminal, manifest: dict[str, Any]) -> None:
 def _show_selection(terminal: Terminal, monitor: dict[str, Any]) -> None:
     """What each further signal of a stack buys, in the order in which they joined."""
     joined = [c for c in monitor["details"].get("selection", ()) if c["kept"]]
-    rows, size_bytes = [], 0
-    for choice in joined:
-        size_bytes += choice["size_bytes"]
-        rows.append((f"+ {choice['signal']}", size_bytes, choice["stack_auroc"]))
-    if len(rows) > 1:
-        terminal.table(
-            ("stack", "bytes so far", "AUROC, out of fold"), rows,
-            title=f"{monitor['name']}: what each further signal buys on held-out rows",
-        )  # fmt: skip
+    if len(joined) < 2:
+        return
+    timed = joined[0]["stack_estimated_us"] is not None
+    rows, before = [], (0, 0.0, COIN)
+    for c in joined:
+        now = (c["stack_bytes"], c["stack_estimated_us"], c["stack_auroc"])
+        gain = now[2] - before[2]
+        per_kb = gain / (now[0] - before[0]) * KILOBYTE
+        per_us = (gain / (now[1] - before[1]),) if timed else ()
+        rows.append((f"+ {c['signal']}", *_cost(*now[:2]), *map(_short, (now[2], gain, per_kb,
+                                                                       *per_us))))  # fmt: skip
+        before = now
+    terminal.table(
+        ("stack", "kB so far", *(["us so far"] if timed else []), "AUROC, out of fold", "gained",
+         "a kB", *(["a us"] if timed else [])),
+        rows,
+        title=f"{monitor['name']}: what each further signal buys on held-out rows (the first: "
+        "beside a coin)",
+    )  # fmt: skip
+
+
+def _cost(size_bytes: int, estimated_us: float | None) -> tuple[float, ...]:
+    """kB, and the time where it is known, as tables show them."""
+    time = () if estimated_us is None else (round(estimated_us, 2),)
+    return (round(size_bytes / KILOBYTE, 2), *time)
+
+
+def _short(value: float) -> float:
+    return round(value, 4)
+
+
+def _show_budget(terminal: Terminal, manifest: dict[str, Any]) -> None:
+    taken = _cost(manifest["bytes"]["monitors"], manifest["estimated_us"])
+    limits = manifest["budget"]["kilobytes"], manifest["budget"]["microseconds"]
+    kept = [
+        f"{value:.4g} of {limit:.4g} {unit}"
+        for value, limit, unit in zip(taken, limits, ("kB", "us, estimated"), strict=False)
+        if limit is not None
+    ]
+    if kept:
+        terminal.note(f"budget: {'; '.join(kept)}: met")
 
 
 def _show_drift(terminal: Terminal, drift: dict[str, Any] | None) -> None:

@@ -36,6 +36,10 @@ class Cost:
         whole = None if times[0] is None or times[1] is None else times[0] + times[1]
         return Cost(self.size_bytes + other.size_bytes, whole)
 
+    def __str__(self) -> str:
+        time = "" if self.microseconds is None else f" and {self.microseconds:.1f} us"
+        return f"{self.size_bytes / KILOBYTE:.1f} kB{time}"
+
     def fits(self, budget: Budget) -> bool:
         """Is it within the budget? What has no time is not within a time."""
         most_bytes = np.inf if budget.kilobytes is None else budget.kilobytes * KILOBYTE

@@ -25,3 +25,9 @@ class ParityError(EdgemonError):
     """Two implementations of the same monitor differ where they promise not to."""
 
     exit_code = 4
+
+
+class BudgetError(CompileError):
+    """Something takes more bytes or time than it may."""
+
+    exit_code = 3

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from edgemon.compiler import reference
 from edgemon.compiler.calibration import drawn, set_thresholds
+from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
@@ -30,6 +31,7 @@ from edgemon.compiler.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.targets import OpTimes
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,6 +75,7 @@ class Candidate:
     novelty: bool
     kept: bool
     size_bytes: int
+    estimated_us: float | None
     quality: Quality
     # Of one that answers itself: test rows that it alone has right, and that the model alone has.
     opinion: tuple[int, int] | None = None
@@ -92,6 +95,7 @@ def fit_monitors(
     logits: str = "",
     other_kernels: Sequence[Recording] = (),
     seed: int = 0,
+    times: OpTimes | None = None,
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -106,6 +110,7 @@ def fit_monitors(
         other_kernels: the same threshold rows, recorded under further kernel sets under which the
             thresholds must keep to the target too.
         seed: of the rows that are drawn from groups, see ``calibration.drawn``.
+        times: of the device, for fusions that have a budget of time and for the comparison.
     """
     steps = len(estimators) + 1
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
@@ -119,7 +124,7 @@ def fit_monitors(
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
     for fusion in fusions:
-        combine(fusion, output, learn)
+        combine(fusion, output, learn, times)
     builder = Builder(rows["fit"].taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
     scores = [e.lower(builder, predicted) for e in estimators]
@@ -141,7 +146,7 @@ def fit_monitors(
     comparison = [
         candidate
         for fusion in fusions
-        for candidate in _compare(fusion, output, held_out, rows["test"], target)
+        for candidate in _compare(fusion, output, held_out, rows["test"], target, times)
     ]
     progress(steps, steps)
     return Fitted(
@@ -188,18 +193,15 @@ def _ranked(
     return TieBreak.of(values, odds[correct]).lower(builder, score, softmax)
 
 
-def combine(fusion: FusionMonitor, output: str, rows: Recording) -> None:
-    """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows."""
-    program, represented = _members_program(fusion, output, rows)
+def combine(
+    fusion: FusionMonitor, output: str, rows: Recording, times: OpTimes | None = None
+) -> None:
+    """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
+    ``times`` of the target, if they are known."""
+    program, represented = members_program(fusion, output, rows)
     found = evaluate(program, rows).scores
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
-    sizes = flat.monitor_bytes(program)
-    fusion.combine(
-        np.column_stack(scores),
-        ~rows.correct,
-        [sizes[m.name] for m in program.monitors],
-        rows.groups,
-    )
+    fusion.combine(np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups)
 
 
 def learns_from_thresholds(correct: npt.NDArray[np.bool_], target: Target) -> bool:
@@ -225,7 +227,7 @@ def _same_rows(recording: Recording, wanted: Recording) -> Recording:
     return recording.take(np.flatnonzero(np.isin(recording.rows, wanted.rows)))
 
 
-def _members_program(
+def members_program(
     fusion: FusionMonitor, output: str, rows: Recording
 ) -> tuple[Program, tuple[Represented, ...]]:
     """A program with all fitted members of a fusion as its monitors."""
@@ -238,17 +240,18 @@ def _members_program(
 
 def _compare(
     fusion: FusionMonitor, output: str, held_out: Sequence[Recording], test: Recording,
-    target: Target,
+    target: Target, times: OpTimes | None,
 ) -> Iterator[Candidate]:  # fmt: skip
-    program, _ = _members_program(fusion, output, test)
+    program, _ = members_program(fusion, output, test)
     program = set_thresholds(program, (True,) * len(fusion.fitted_), held_out, target)
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
-    sizes = flat.monitor_bytes(program)
+    bill = Bill(program, times)
     kept = {id(t.member) for t in fusion.terms_}
-    for member, found in zip(fusion.fitted_, quality, strict=True):
+    for i, (member, found) in enumerate(zip(fusion.fitted_, quality, strict=True)):
+        cost = bill.together([i])
         yield Candidate(
-            member.kind, member not in fusion.signals, id(member) in kept, sizes[member.kind],
-            found, _opinion(member, test),
+            member.kind, member not in fusion.signals, id(member) in kept, cost.size_bytes,
+            cost.microseconds, found, _opinion(member, test),
         )  # fmt: skip
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.emit import flat
+from edgemon.compiler.cost import Bill
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
-from edgemon.targets import Target
+from edgemon.targets import OpTimes, Target
 
 # Of a monitor whose classes have thresholds of their own: see ``calibration``.
 EXCESS = "{what}: its score exceeds the threshold of this class by {{score}}"
@@ -102,9 +102,11 @@ def _origin(model: Model) -> dict[str, Any]:
     }
 
 
-def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
-    """What is known about each monitor: thresholds, bytes, quality, what it learned."""
-    sizes = flat.monitor_bytes(fitted.program)
+def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str, Any]]:
+    """What is known about each monitor: thresholds, bytes, quality, what it learned; its time where
+    the times of the target are known."""
+    bill = Bill(fitted.program, times)
+    costs = [bill.together([i]) for i in range(len(fitted.judges))]
     read = {tap.name for tap in fitted.program.taps}
     return [
         {
@@ -119,11 +121,12 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             "threshold_from": "held-out" if calibrated else "method",
             "ties_broken_by_softmax": ranked,
             "score_is_excess_over_class_threshold": excess,
-            "bytes": sizes[m.name],
+            "bytes": cost.size_bytes,
+            "estimated_us": cost.microseconds,
             **quality.to_json(),
             "details": e.details(),
         }
-        for m, e, rule, calibrated, quality, ranked, excess in zip(
+        for m, e, rule, calibrated, quality, ranked, excess, cost in zip(
             fitted.judges,
             fitted.estimators,
             _rules(fitted),
@@ -131,6 +134,7 @@ def monitors_json(fitted: Fitted) -> list[dict[str, Any]]:
             fitted.quality,
             fitted.tie_broken,
             fitted.excess,
+            costs,
             strict=True,
         )
     ]

@@ -14,7 +14,7 @@ import resource
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
+from edgemon.compiler import budget as budgets
 from edgemon.compiler import bundle as bundles
 from edgemon.compiler import evaluation, fitting
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources, load_sources
 from edgemon.compiler.drift import guard as drifts
@@ -72,6 +74,8 @@ class Options:
     workers: int = min(2, os.cpu_count() or 1)
     force: bool = False
     c_header: bool = False
+    budget_kb: float | None = None  # of all monitors together; None: what the target's profile says
+    budget_us: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What the bundle depends on."""
@@ -83,6 +87,7 @@ class Options:
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
+            "budget_kb": self.budget_kb, "budget_us": self.budget_us,
         }  # fmt: skip
 
 
@@ -95,8 +100,10 @@ def compile_bundle(
 ) -> dict[str, Any]:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
     _require_sound(options)
-    estimators = parse(options.monitors, seed=options.seed, profile=options.profile)
     target = targets.load(options.target)
+    budget = budgets.resolve(options.budget_kb, options.budget_us, target)
+    estimators = parse(options.monitors, seed=options.seed, profile=options.profile, budget=budget)
+    budgets.require_times(estimators, target)
     with (
         bundles.writing(out, force=options.force) as folder,
         tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
@@ -121,7 +128,8 @@ def compile_bundle(
             accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
         )
         _warn_of_few_errors(recorded.finite["fit"], reporter)
-        fitted = _fit(estimators, tapped, recorded, logits, options, reporter)
+        fitted = _fit(estimators, tapped, recorded, logits, target.times, options, reporter)
+        budgets.require_kept(fitted, budget, target)
         read = {tap.name for tap in fitted.program.taps}
         if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
             chosen = tuple(
@@ -148,6 +156,7 @@ def compile_bundle(
             proof |= recorder.compare_outputs(tapped, splits["test"])
         with reporter.stage("measuring robustness"):
             robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
+        cost = Bill(fitted.program, target.times).together()
         manifest = {
             "edgemon": version("edgemon"),
             "model": metadata["model"],
@@ -157,13 +166,15 @@ def compile_bundle(
             "accuracy_by_split": accuracies["by_split"],
             "rows": {name: len(data) for name, data in splits.items()},
             "groups": manifests.groups_json(options.group, recorded.finite, fitted),
-            "monitors": manifests.monitors_json(fitted),
+            "budget": asdict(budget),
+            "monitors": manifests.monitors_json(fitted, target.times),
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
             "drift": drift_json,
             "robustness": robustness,
             "proof": proof,
-            "bytes": {"artifact": len(artifact), "onnx": len(onnx)},
+            "bytes": {"artifact": len(artifact), "onnx": len(onnx), "monitors": cost.size_bytes},
+            "estimated_us": cost.microseconds,
             "sha256": {
                 MONITOR: hashlib.sha256(artifact).hexdigest(),
                 bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
@@ -253,13 +264,13 @@ def _accuracies(rows: dict[str, Recording], sources: Sources, reporter: Reporter
 
 def _fit(
     estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: _Recorded,
-    logits: Sequence[Tensor], options: Options, reporter: Reporter,
+    logits: Sequence[Tensor], times: targets.OpTimes | None, options: Options, reporter: Reporter,
 ) -> fitting.Fitted:  # fmt: skip
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, recorded.finite, options.target_rate, progress,
             rule=options.thresholds, logits=logits[0].name if logits else "",
-            other_kernels=recorded.others, seed=options.seed,
+            other_kernels=recorded.others, seed=options.seed, times=times,
         )  # fmt: skip
     if recorded.others and not any(fitted.calibrated):
         reporter.warn(

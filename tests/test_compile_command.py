@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from edgemon import targets
 from edgemon.compiler.bundle import Bundle
 from tests.command_line import DATA, MODEL, copy, document, edgemon, refused
 from tests.conftest import DEMO
@@ -324,3 +326,72 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     assert monitor["ties_broken_by_softmax"]
     assert "with ties ranked by the softmax" in monitor["reason"]
     assert document("verify", tmp_path / "a", "--data", tiny_data)["mismatches"] == 0
+
+
+def require_prices(shown: str, manifest: dict[str, Any]) -> None:
+    """Do the tables say what a kilobyte and a microsecond of the second signal buy?"""
+    assert "us on host-x86_64, estimated" in shown
+    lines = shown.splitlines()
+    head = next(i for i, v in enumerate(lines) if v.startswith("stack"))
+    assert lines[head].split()[:7] == ["stack", "kB", "so", "far", "us", "so", "far"]
+    (monitor,) = manifest["monitors"]
+    joined = [c for c in monitor["details"]["selection"] if c["kept"]]
+    first, second = joined[:2]
+    cells = lines[head + 2].split()
+    gain = second["stack_auroc"] - first["stack_auroc"]
+    kilobytes = (second["stack_bytes"] - first["stack_bytes"]) / 1024
+    time = second["stack_estimated_us"] - first["stack_estimated_us"]
+    assert cells[1] == second["signal"]
+    assert [float(v) for v in cells[-3:]] == [
+        round(v, 4) for v in (gain, gain / kilobytes, gain / time)
+    ]
+
+
+def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
+    common = ("compile", MODEL, "--data", DATA, "--out")
+    result = edgemon(*common, tmp_path / "a")
+    assert result.exit_code == 0, result.stderr
+    free = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    require_prices(result.stdout, free)
+    limit = ("--budget-kb", "6", "--budget-us", "0.5")
+    result = edgemon(*common, tmp_path / "b", *limit)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert found["budget"] == {"kilobytes": 6.0, "microseconds": 0.5}
+    assert found["bytes"]["monitors"] <= 6 * 1024 < free["bytes"]["monitors"]
+    assert found["estimated_us"] <= 0.5 < free["estimated_us"]
+    assert "kB; " in result.stdout
+    assert "us, estimated: met" in result.stdout
+    assert free["budget"] == {"kilobytes": None, "microseconds": None}
+
+
+def test_single_monitors_over_the_budget_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    common = ("compile", MODEL, "--data", DATA, "--monitor", "softmax,box", "--out", tmp_path / "b")
+    assert "budget missed: kilobytes are" in refused(*common, "--budget-kb", "1", code=3)
+    message = refused(*common, "--budget-us", "0.01", code=3)
+    assert "microseconds on host-x86_64, estimated, are" in message
+    assert "no signal fits" in refused(
+        "compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--budget-kb", "0.2", code=3
+    )
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_profile_of_ones_own_with_a_budget_and_without_times(tmp_path: Path) -> None:
+    host = Path(targets.__file__).parent / "profiles" / "host-x86_64.toml"
+    untimed = host.read_text().partition("# What `edgemon op-times")[0]
+    profile = tmp_path / "board.toml"
+    profile.write_text(untimed + "[budget]\nkilobytes = 6\n")
+    common = ("compile", MODEL, "--data", DATA, "--target", profile, "--out", tmp_path / "b")
+    message = refused(*common, "--budget-us", "5")
+    assert "target board has no [nanoseconds]" in message
+    result = edgemon(*common)
+    assert result.exit_code == 0, result.stderr
+    assert "estimated" not in result.stdout
+    found = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert found["budget"] == {"kilobytes": 6.0, "microseconds": None}
+    assert found["bytes"]["monitors"] <= 6 * 1024
+    assert found["estimated_us"] is None
+    bench = ("bench", tmp_path / "b", "--data", DATA, "--rounds", "4", "--target", profile)
+    assert document(*bench)["environment"]["target"] == "board"

@@ -1,4 +1,7 @@
-"""What a monitor and its model cost here: bytes of the artifact, time on this machine."""
+"""What a monitor and its model cost here: bytes of the artifact, time on this machine.
+
+Times are the smallest of many: what a busy machine adds to them is no property of a monitor.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from edgemon import targets
 from edgemon.bench import latency
+from edgemon.compiler import timing
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
@@ -27,15 +31,28 @@ def size_bytes(program: Program) -> int:
 
 
 def nanoseconds(program: Program, rows: Recording) -> float:
-    """Median time of one evaluation of the first monitor in C."""
+    """Time of one evaluation of the first monitor in C."""
     alone = program.only(program.monitors[0].name)
     some = np.arange(min(ROWS, len(rows)))
     taps = [np.asarray(rows.codes(t.name, some)) for t in alone.taps]
-    return latency.in_c(alone, taps)["all"].p50
+    return latency.in_c(alone, taps)["all"].min
+
+
+def estimated_ns(program: Program) -> float | None:
+    """The same as estimated for the default target; None if its profile has no times."""
+    known = times()
+    if known is None:
+        return None
+    return timing.nanoseconds(program.only(program.monitors[0].name), known)
+
+
+def times() -> targets.OpTimes | None:
+    """Of the default target."""
+    return targets.load(targets.DEFAULT).times
 
 
 def model_us(model: Model, data: Dataset, preprocess: Preprocess) -> float:
-    """Median microseconds of one inference of the model without taps, on one thread."""
+    """Microseconds of one inference of the model without taps, on one thread."""
     some = data.take(np.arange(min(ROWS, len(data))))
     inputs = [
         to_input(row, preprocess, model.input) for block in some.blocks(ROWS) for row in block
@@ -49,4 +66,4 @@ def model_us(model: Model, data: Dataset, preprocess: Preprocess) -> float:
         classifier.invoke(inputs[i % len(inputs)])
         if i >= 0:
             times[i] = time.perf_counter_ns() - start
-    return float(np.median(times)) / 1e3
+    return float(times.min()) / 1e3

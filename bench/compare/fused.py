@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
 from edgemon.compiler import reference
+from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.evaluation import predicted_class
+from edgemon.compiler.fitting import members_program
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.passes.quantise import quantise
@@ -32,6 +35,12 @@ class Fused:
     fusion: FusionMonitor
     judges: tuple[Judge, ...]
     rows: Rows
+    bill: Bill  # of the members, in that order
+
+    @classmethod
+    def of(cls, fusion: FusionMonitor, judges: tuple[Judge, ...], rows: Rows) -> Fused:
+        program, _ = members_program(fusion, rows.output, rows.fit)
+        return cls(fusion, judges, rows, Bill(program, costs.times()))
 
     def learn(self, index: npt.NDArray[np.int64]) -> None:
         """From these rows of the pool."""
@@ -44,8 +53,7 @@ class Fused:
 
     def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Codes | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]
-        sizes = [j.size_bytes for j in self.judges]
-        self.fusion.combine(np.column_stack(reals), wrong, sizes, groups)
+        self.fusion.combine(np.column_stack(reals), wrong, self.bill, groups)
 
     def program(self) -> Program:
         """The device program of what was learned: the fusion, then the scores that it sums."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.compare import costs
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.fitting import without_ties
@@ -78,10 +77,6 @@ class Judge:
     def judge(self, rows: Recording) -> Raw:
         """Raw scores (n,) of other rows."""
         return evaluate(self.program, rows).scores[0]
-
-    @property
-    def size_bytes(self) -> int:
-        return costs.size_bytes(self.program)
 
 
 def all_scores(program: Program, rows: Rows) -> Scores:

@@ -90,7 +90,7 @@ class Panel:
 
     def _fusion(self, estimator: FusionMonitor) -> Document:
         fusion = self._members.fit_members(estimator)
-        fused = Fused(fusion, tuple(self._judge(m) for m in fusion.fitted_), self.rows)
+        fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.fitted_), self.rows)
         if not self._from_calibration:
             fused.learn_from(self._learn)
         numbers: list[Numbers] = []
@@ -123,6 +123,7 @@ class Panel:
         return {
             "bytes": costs.size_bytes(program),
             "nanoseconds": costs.nanoseconds(program, self.rows.pool[0]),
+            "estimated_ns": costs.estimated_ns(program),
             "resplits": average(numbers[1:] if self.first_is_fixed else numbers, seed),
             "fixed": (
                 with_intervals(numbers[0], scores[POOL][test], self.wrong[test], seed)

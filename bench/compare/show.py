@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from edgemon.bench.compare.measures import CERTIFIED, OWN, TUNED
@@ -53,22 +54,40 @@ def _case(terminal: Terminal, case: Document) -> None:
         _quality(terminal, fixed, "fixed split; the interval is for new test rows")
     sets = list(rows["novel"])
     terminal.table(
-        ("monitor", "bytes", "ns", "of the model", *(["SCOD MCC", "95 %"] if sets else []),
-         *(f"AUROC {name}" for name in sets)),
+        ("monitor", "bytes", "ns", "estimated", "of the model",
+         *(["SCOD MCC", "95 %"] if sets else []), *(f"AUROC {name}" for name in sets)),
         [
             (
-                m["monitor"], m["bytes"], round(m["nanoseconds"]), f"{m['share_of_model']:.2%}",
+                m["monitor"], m["bytes"], round(m["nanoseconds"]), _whole(m["estimated_ns"]),
+                f"{m['share_of_model']:.2%}",
                 *_novelty(m["resplits"] or _as_means(m["fixed"]), sets),
             )
             for m in judged
         ],
         title="cost, and novel rows",
     )  # fmt: skip
+    _estimates(terminal, judged)
     for m in case["monitors"]:
         if "left_out" in m:
             terminal.note(f"{m['monitor']} is left out: {m['left_out']}")
         for signal in m.get("signals", []):
             terminal.note(f"{m['monitor']}: {signal['weight']:.2f} x {signal['signal']}")
+
+
+def _estimates(terminal: Terminal, judged: Sequence[Document]) -> None:
+    """How good estimated times are."""
+    found = {m["monitor"]: m["estimated_ns"] / m["nanoseconds"]
+             for m in judged if m["estimated_ns"] is not None}  # fmt: skip
+    if found:
+        low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+        terminal.note(
+            f"estimated to measured time: median {median(found.values()):.2f}, from "
+            f"{found[low]:.2f} ({low}) to {found[high]:.2f} ({high})"
+        )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _group(terminal: Terminal, group: Document) -> None:

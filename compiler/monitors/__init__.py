@@ -11,6 +11,7 @@ from edgemon.compiler.monitors.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
+from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.monitors.pattern import PatternMonitor
@@ -20,6 +21,7 @@ from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, Prototype
 from edgemon.compiler.monitors.react import RectifiedMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
+from edgemon.targets import Budget
 
 __all__ = ["AUTO", "MONITORS", "PROFILES", "MonitorEstimator", "Score", "parse"]
 
@@ -51,13 +53,19 @@ MONITORS = {m.kind: m for m in _ALL}
 YES_NO = {"yes": True, "no": False}
 
 
-def parse(text: str, *, seed: int = 0, profile: str = PROFILES[0]) -> list[MonitorEstimator]:
+def parse(
+    text: str,
+    *,
+    seed: int = 0,
+    profile: str = PROFILES[0],
+    budget: Budget = Budget(),  # noqa: B008
+) -> list[MonitorEstimator]:
     """Estimators of a list like ``"softmax,box:gamma=0.35:tau=0.1,prophecy"``; "auto" is the
-    fusion of the profile."""
+    fusion of the profile. The budget is that of fusions without one among their settings."""
     if profile not in PROFILES:
         raise CompileError(f"--profile {profile}: use {' or '.join(PROFILES)}")
     parts = (part.strip() for part in text.split(","))
-    chosen = [_one(_named(part, profile), seed) for part in parts if part]
+    chosen = [_one(_named(part, profile), seed, budget) for part in parts if part]
     names = [m.kind for m in chosen]
     if not chosen or len(set(names)) != len(names):
         raise CompileError(f"--monitor {text!r}: name each monitor once; there are {_known()}")
@@ -69,7 +77,7 @@ def _named(text: str, profile: str) -> str:
     return (profile if name == AUTO else name) + separator + settings
 
 
-def _one(text: str, seed: int) -> MonitorEstimator:
+def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     name, *settings = text.split(":")
     if name not in MONITORS:
         raise CompileError(f"--monitor: unknown monitor {name!r}; there are {_known()}")
@@ -80,6 +88,8 @@ def _one(text: str, seed: int) -> MonitorEstimator:
         if not isinstance(p.default, tuple)  # taps and layers come from the model
     }
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
+    if issubclass(cls, FusionMonitor):
+        values |= _limits(cls, budget)
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator or key not in defaults:
@@ -99,6 +109,12 @@ def _one(text: str, seed: int) -> MonitorEstimator:
     estimator = cls(**values)
     estimator.check_settings()
     return estimator
+
+
+def _limits(cls: type[FusionMonitor], budget: Budget) -> dict[str, float]:
+    """A fusion's settings for a budget, of which more than a fusion can be given is no limit."""
+    wanted = {"budget_kb": budget.kilobytes, "budget_us": budget.microseconds}
+    return {k: min(v, cls.limits[k][1]) for k, v in wanted.items() if v is not None}
 
 
 def _known() -> str:

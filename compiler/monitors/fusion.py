@@ -9,22 +9,25 @@ theirs is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.cost import Bill, Cost
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.stack import Choice, choose, stack_weights
-from edgemon.compiler.monitors.tails import UNIT, Surprise, forest_of
+from edgemon.compiler.monitors.sum_of_surprises import Table, fused, own_cost, table_of
+from edgemon.compiler.monitors.tails import UNIT, Surprise
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
+from edgemon.targets import Budget
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -44,9 +47,9 @@ class Term:
     novelty: bool
 
     @property
-    def table(self) -> tuple[Floats, Floats]:
+    def table(self) -> Table:
         """Knots, and whole values in UNIT-ths of a nat."""
-        return self.surprise.knots, np.rint(self.weight * UNIT * self.surprise.values)
+        return table_of(self.surprise, self.weight)
 
 
 class FusionMonitor(MonitorEstimator):
@@ -57,7 +60,8 @@ class FusionMonitor(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
-        "budget_kb": (1, 4096),
+        "budget_kb": (0.1, 4096),
+        "budget_us": (0, 1e6),  # 0: no limit
     }
 
     def __init__(
@@ -67,6 +71,7 @@ class FusionMonitor(MonitorEstimator):
         novelty: tuple[MonitorEstimator, ...] = (),
         novelty_weight: float = 0.3,
         budget_kb: float = 32.0,
+        budget_us: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.taps = taps
@@ -74,6 +79,7 @@ class FusionMonitor(MonitorEstimator):
         self.novelty = novelty
         self.novelty_weight = novelty_weight
         self.budget_kb = budget_kb
+        self.budget_us = budget_us
         self.seed = seed
 
     @property
@@ -105,24 +111,35 @@ class FusionMonitor(MonitorEstimator):
             )
         return self
 
+    @property
+    def budget(self) -> Budget:
+        """Of the whole fusion: its signals and what it adds to them."""
+        return Budget(self.budget_kb, self.budget_us or None)
+
     def combine(
-        self, scores: Floats, wrong: Bools, sizes: Sequence[int], groups: Codes | None = None
+        self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None
     ) -> Self:
         """Learn from held-out rows on which the model is ``wrong`` (n,).
 
         Args:
             scores: (n, members that were fitted) as the device computes them.
-            sizes: bytes that each of them adds to the artifact.
+            bill: what any of these members cost together.
             groups: (n,) of the rows, if they come in groups.
         """
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
         seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
         own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
-        new = self._novelty_that_fits(sizes)
+
+        def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
+            parts = [[surprises[i] for i in group] for group in (learned, new)]
+            return bill.together([*learned, *new]) + own_cost(*parts, bill.times)
+
+        new = self._novelty_that_fits(bill, own, cost)
         self.choices_: list[Choice] = choose(
-            [self.fitted_[i].kind for i in own], seen[:, own], wrong, [sizes[i] for i in own],
-            self.budget_kb * 1024 - sum(sizes[i] for i in new), self.seed, groups,
+            [self.fitted_[i].kind for i in own], seen[:, own], wrong,
+            lambda chosen: cost([own[i] for i in chosen], new),
+            [bill.together([i]) for i in own], self.budget, self.seed, groups,
         )  # fmt: skip
         kept = [own[c.index] for c in self.choices_ if c.kept]
         weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
@@ -137,48 +154,35 @@ class FusionMonitor(MonitorEstimator):
         self.stack_surprise_ = Surprise.of(stack[right])
         return self
 
-    def _novelty_that_fits(self, sizes: Sequence[int]) -> list[int]:
-        """Positions of the novelty signals, in their order, that fit in half of the budget; a
-        model with many classes leaves room for few."""
-        room = self.budget_kb * 1024 * NOVELTY_SHARE
-        found = []
+    def _novelty_that_fits(
+        self, bill: Bill, own: Sequence[int], cost: Callable[[Sequence[int], Sequence[int]], Cost]
+    ) -> list[int]:
+        """Positions of the novelty signals, in their order, that fit in half of the budget and
+        leave room for one of ``own``; a model with many classes leaves room for few."""
+        us = self.budget.microseconds
+        half = Budget(self.budget_kb * NOVELTY_SHARE, None if us is None else us * NOVELTY_SHARE)
+        found: list[int] = []
         for i, member in enumerate(self.fitted_):
-            if member in self.signals:
+            if i in own:
                 continue
-            if sizes[i] <= room:
-                found.append(i)
-                room -= sizes[i]
+            more = [*found, i]
+            if bill.together(more).fits(half) and any(
+                cost([s], more).fits(self.budget) for s in own
+            ):
+                found = more
             else:
                 self.left_out_[member.kind] = (
-                    f"its {sizes[i] / 1024:.1f} kB do not fit in what novelty signals may take; "
-                    "give more (budget_kb)"
+                    f"its {bill.together([i])} do not fit in what novelty signals may take; "
+                    "give more (budget_kb, budget_us)"
                 )
         return found
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         self.signal_scores_ = [t.member.lower(builder, predicted) for t in self.terms_]
         parts = list(zip(self.terms_, self.signal_scores_, strict=True))
-        learned = [(t, s.id) for t, s in parts if not t.novelty]
-        stack = self._sum(builder, [s for _, s in learned], [t.table for t, _ in learned])
-        if len(learned) == len(parts):
-            return Score(stack, display_scale=1 / UNIT)
-        knots, values = self.stack_surprise_.knots, self.stack_surprise_.values
-        new = [(t, s.id) for t, s in parts if t.novelty]
-        total = self._sum(
-            builder,
-            [stack, *(s for _, s in new)],
-            [(knots, np.rint(UNIT * values)), *(t.table for t, _ in new)],
-        )
-        return Score(total, display_scale=1 / UNIT)
-
-    @staticmethod
-    def _sum(
-        builder: Builder, scores: Sequence[int], tables: Sequence[tuple[Floats, Floats]]
-    ) -> int:
-        whole = scores[0]
-        for following in scores[1:]:
-            whole = builder.node("concat", whole, following)
-        return builder.node("trees", whole, tables=forest_of(tables).pack("float64"))
+        learned = [(s.id, t.table) for t, s in parts if not t.novelty]
+        new = [(s.id, t.table) for t, s in parts if t.novelty]
+        return Score(fused(builder, learned, new, self.stack_surprise_), display_scale=1 / UNIT)
 
     def reason(self) -> str:
         return "its signals together are too surprising: {score} nats, above {threshold}"

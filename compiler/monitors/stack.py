@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from edgemon.compiler.cost import Cost
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.errors import CompileError
-from edgemon.compiler.intervals import auroc_interval
+from edgemon.compiler.errors import BudgetError
+from edgemon.compiler.intervals import Interval, auroc_interval
+from edgemon.targets import Budget
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -25,52 +28,95 @@ RIDGE = 1e-3
 FEWEST_ERRORS = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """One candidate signal: its worth alone, and what the stack had when it was looked at."""
 
     index: int
     signal: str
-    size_bytes: int
+    alone: Cost
+    surprise: Floats  # (n,) of held-out rows
+    wrong: Bools  # (n,)
     auroc: float | None
-    auroc_interval: tuple[float, float] | None
     kept: bool
     stack_auroc: float | None  # of the stack with it, out of fold
+    so_far: Cost | None  # of the fusion with it and those that joined before; None if not kept
+
+    @cached_property
+    def auroc_interval(self) -> Interval | None:
+        """By resampling, which takes a while: only where somebody looks at it."""
+        return None if self.auroc is None else auroc_interval(self.surprise, self.wrong)
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
-        del found["index"]
-        return found
+        return {
+            "signal": self.signal,
+            "size_bytes": self.alone.size_bytes,
+            "estimated_us": self.alone.microseconds,
+            "auroc": self.auroc,
+            "auroc_interval": self.auroc_interval,
+            "kept": self.kept,
+            "stack_auroc": self.stack_auroc,
+            "stack_bytes": None if self.so_far is None else self.so_far.size_bytes,
+            "stack_estimated_us": None if self.so_far is None else self.so_far.microseconds,
+        }
 
 
 def choose(
-    names: Sequence[str], surprises: Floats, wrong: Bools, sizes: Sequence[int], room: float,
-    seed: int, groups: Codes | None = None,
+    names: Sequence[str], surprises: Floats, wrong: Bools,
+    together: Callable[[Sequence[int]], Cost], alone: Sequence[Cost], budget: Budget, seed: int,
+    groups: Codes | None = None,
 ) -> list[Choice]:  # fmt: skip
     """Greedy: the signal that lifts the out-of-fold AUROC of the stack most joins it, while that
-    lifts by ``LEAST_GAIN`` and the bytes fit in ``room``. Kept signals come first, in the order in
-    which they joined.
+    lifts by ``LEAST_GAIN`` and the cost is within the budget. Kept signals come first, in the order
+    in which they joined.
 
     With fewer than ``FEWEST_ERRORS`` wrong (or right) rows, or groups with one, the first signal
-    alone is kept.
+    that fits is kept, and no other. Raises BudgetError if none fits.
 
     Args:
         surprises: (n, signals). wrong: (n,), the model's. groups: (n,), of which none is in two
             folds.
+        together: cost of the fusion of these signals. alone: of each signal by itself.
     """
+    possible = [i for i in range(len(names)) if together([i]).fits(budget)]
+    if not possible:
+        raise BudgetError(
+            f"fusion: no signal fits in {_said(budget)}; give more (budget_kb, budget_us), or "
+            "choose single monitors"
+        )
+    kept: list[int] = []
+    joined: dict[int, float] = {}
+    tried: dict[int, float] = {}
     folds = _folds(wrong, seed, groups)
-    if not folds:
-        return [  # nothing can be compared: the first, which is the cheapest
-            Choice(i, names[i], int(sizes[i]), None, None, i == 0, None) for i in range(len(names))
-        ]
+    if folds:
+        kept, joined, tried = _grow(surprises, wrong, together, budget, folds)
+    else:
+        kept = possible[:1]  # nothing can be compared: the first, which is the cheapest
+    order = [*kept, *(i for i in range(len(names)) if i not in kept)]
+    return [
+        Choice(
+            i, names[i], alone[i], surprises[:, i], wrong,
+            float(roc_auc_score(wrong, surprises[:, i])) if joined else None, i in kept,
+            joined.get(i, tried.get(i)), together(kept[: k + 1]) if i in kept else None,
+        )
+        for k, i in enumerate(order)
+    ]  # fmt: skip
+
+
+def _grow(
+    surprises: Floats, wrong: Bools, together: Callable[[Sequence[int]], Cost], budget: Budget,
+    folds: Sequence[tuple[Any, Any]],
+) -> tuple[list[int], dict[int, float], dict[int, float]]:  # fmt: skip
+    """Signals in the order in which they joined, the AUROC of the stack with each of them, and the
+    last AUROC with each that was tried."""
     kept: list[int] = []
     joined: dict[int, float] = {}
     tried: dict[int, float] = {}
     best = 0.0
     while True:
         fitting = [
-            i for i in range(len(names))
-            if i not in kept and sizes[i] + sum(sizes[k] for k in kept) <= room
+            i for i in range(surprises.shape[1])
+            if i not in kept and together([*kept, i]).fits(budget)
         ]  # fmt: skip
         found = {i: _out_of_fold(surprises[:, [*kept, i]], wrong, folds) for i in fitting}
         tried.update(found)
@@ -82,19 +128,15 @@ def choose(
         best = found[index]
         kept.append(index)
         joined[index] = best
-    if not kept:
-        raise CompileError(
-            f"fusion: no signal fits in {room / 1024:.1f} kB; give more (budget_kb), or choose "
-            "single monitors"
-        )
-    order = [*kept, *(i for i in range(len(names)) if i not in kept)]
-    return [
-        Choice(
-            i, names[i], int(sizes[i]), float(roc_auc_score(wrong, surprises[:, i])),
-            auroc_interval(surprises[:, i], wrong), i in joined, joined.get(i, tried.get(i)),
-        )
-        for i in order
-    ]  # fmt: skip
+    return kept, joined, tried
+
+
+def _said(budget: Budget) -> str:
+    limits = (
+        f"{budget.kilobytes:g} kB" if budget.kilobytes is not None else "",
+        f"{budget.microseconds:g} us" if budget.microseconds is not None else "",
+    )
+    return " and ".join(filter(None, limits))
 
 
 def _folds(wrong: Bools, seed: int, groups: Codes | None) -> list[tuple[Any, Any]]:

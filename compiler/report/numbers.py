@@ -84,10 +84,13 @@ def collect(
         ),
         "cost": {
             "artifact_bytes": len(artifact),
+            "monitors_bytes": manifest["bytes"]["monitors"],
+            "estimated_us": manifest["estimated_us"],
             "workspace_bytes": runtime.workspace_size,
             "steps": sum(cost.steps(fitted.program).values()),
             "steps_by_op": cost.steps(fitted.program),
         },
+        "budget": manifest["budget"],
         "proof": manifest["proof"],
         "data": manifest["data"],
         "options": manifest["options"],

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.robustness.tables import tables
@@ -25,7 +26,7 @@ def render(document: dict[str, Any]) -> str:
     environment.filters |= {
         "percent": percent, "share_interval": share_interval, "interval": interval,
         "number": number, "plain": plain,
-        "rate": rate,
+        "rate": rate, "kilobytes": kilobytes, "microseconds": microseconds,
         "coefficient": coefficient,
         "listed": listed,
     }  # fmt: skip
@@ -92,6 +93,16 @@ def percent(value: float | None) -> str:
 def rate(value: float) -> str:
     """A rate that somebody chose, as they wrote it."""
     return f"{100 * value:g}%"
+
+
+def kilobytes(size_bytes: int) -> str:
+    """Bytes, in kB."""
+    return f"{size_bytes / KILOBYTE:.1f}"
+
+
+def microseconds(value: float | None) -> str:
+    """A time that is short."""
+    return "n/a" if value is None else f"{value:.2f}"
 
 
 def listed(names: list[str]) -> str:

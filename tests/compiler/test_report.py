@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import cost, evaluation, fitting
+from edgemon import targets
+from edgemon.compiler import cost as costs
+from edgemon.compiler import evaluation, fitting
 from edgemon.compiler import manifest as manifests
+from edgemon.compiler.cost import Bill
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.metrics import measure
@@ -28,9 +31,11 @@ from edgemon.compiler.report.findings import findings
 from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
 from edgemon.runtime.evaluation import Verdict
+from edgemon.targets import OpTimes
 from tests.compiler.monitors.test_contract import TAPS
 from tests.compiler.recordings import CLASSES, make_recording
 
+TIMES = targets.load(targets.DEFAULT).times
 EVIL = '<script>alert("&amp;")</script>'
 VOID = {"meta", "br", "link", "img"}
 Splits = dict[str, Recording]
@@ -58,8 +63,9 @@ def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
 
 
 def make_case(
-    rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None
-) -> Case:
+    rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None,
+    times: OpTimes | None = TIMES,
+) -> Case:  # fmt: skip
     estimators = parse(monitors)
     for estimator in estimators:
         estimator.set_params(taps=TAPS[estimator.kind])
@@ -67,7 +73,8 @@ def make_case(
             signals = (MONITORS[n](taps=TAPS[n]) for n in ("msp_t", "second_opinion"))
             estimator.set_params(signals=tuple(signals))
     target = FalseAlarmTarget()
-    fitted = fitting.fit_monitors(estimators, "output", rows, target)
+    fitted = fitting.fit_monitors(estimators, "output", rows, target, times=times)
+    cost = Bill(fitted.program, times).together()
     artifact = flat.write(
         flat.Artifact(fitted.program, "00" * 32, {}, fitting.self_test(fitted, rows["test"]))
     )
@@ -76,7 +83,7 @@ def make_case(
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
         "accuracy": 0.9,
         "groups": manifests.groups_json(by, rows, fitted),
-        "monitors": manifests.monitors_json(fitted),
+        "monitors": manifests.monitors_json(fitted, times),
         "comparison": [c.to_json() for c in fitted.comparison],
         "drift": None,
         "robustness": robustness_json(fitted, rows["test"]),
@@ -85,6 +92,9 @@ def make_case(
         },
         "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
         "options": {"monitor": monitors, "taps": "", "seed": 0},
+        "budget": {"kilobytes": 64.0, "microseconds": None},
+        "bytes": {"monitors": cost.size_bytes},
+        "estimated_us": cost.microseconds,
         "sha256": {"monitor.emon": "22"},
     }  # fmt: skip
     metadata = {"labels": list(labels), "kernels": "builtin", "target": "host"}
@@ -208,7 +218,7 @@ def test_the_page_shows_the_numbers_and_escapes_names(case: Case) -> None:
     assert shown.count(EVIL) >= 4  # title, heading, class, data
     for monitor in case.document["monitors"]:
         assert f"{monitor['metrics']['mcc']:.3f}" in shown
-        assert f"{monitor['bytes']:,}" in shown
+        assert f"{monitor['bytes'] / 1024:.1f} {monitor['estimated_us']:.2f}" in shown
     rules = next(m for m in case.document["monitors"] if m["name"] == "prophecy")["details"]
     assert f"({len(rules['rules'])})" in shown
     assert all(condition in shown for condition in rules["rules"][-1]["if"])
@@ -221,7 +231,7 @@ def test_the_same_input_gives_the_same_bytes_and_valid_json(case: Case) -> None:
 
 
 def test_steps_bound_what_is_read(case: Case) -> None:
-    by_op = cost.steps(case.fitted.program)
+    by_op = costs.steps(case.fitted.program)
     layers = case.document["monitors"][3]["details"]["layers"]
     assert by_op["trees"] == sum(layer["depth"] for layer in layers)
     assert sum(by_op.values()) <= sum(m["steps"] for m in case.document["monitors"])
@@ -259,7 +269,10 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     verdicts, scores = found.verdicts.copy(), found.scores[0].copy()
     verdicts[:7], scores[:7] = Verdict.FAULT, 0
     faulty = replace(case.fitted, on_test=replace(found, verdicts=verdicts, scores=(scores,)))
-    manifest = {**case.document, "monitors": manifests.monitors_json(faulty)}
+    manifest = {
+        **case.document, "monitors": manifests.monitors_json(faulty, TIMES),
+        "bytes": {"monitors": 1}, "estimated_us": 1.0,
+    }  # fmt: skip
     artifact = flat.write(flat.Artifact(faulty.program, "00" * 32, {}, None))
     metadata = {"labels": ["a"] * CLASSES, "kernels": "builtin", "target": "host"}
     document = collect(faulty, case.rows, FalseAlarmTarget(), manifest, metadata, artifact)
@@ -310,6 +323,7 @@ def test_signals_are_compared_with_their_fusion(tmp_path: Path) -> None:
     shown = Reader(case.page).shown
     assert "The signals alone, under the same promise" in shown
     assert f"{signals['msp_t']['auroc']:.3f}" in shown
+    assert re.search("budget, kilobytes ?64", shown)
     assert render(json.loads(json.dumps(case.document))) == case.page
 
 
@@ -437,3 +451,20 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
     kept["m"]["interval"] = [0.06, 0.2]
     (broken,) = [f["text"] for f in findings(grouped) if f["kind"] == "promise_not_met"]
     assert "on one row of each test group than it promises: 8.0% against 5%" in broken
+
+
+def test_times_are_estimates_and_shown_only_where_they_are_known(tmp_path: Path) -> None:
+    rows = make_splits(tmp_path, "int8")
+    for times in (TIMES, None):
+        case = make_case(rows, "errors", times=times)
+        known = times is not None
+        shown = Reader(case.page).shown
+        assert ("µs, estimated" in shown) is known
+        assert ("estimated from them for the target" in shown) is known
+        (monitor,) = case.document["monitors"]
+        found = [case.document["cost"]["estimated_us"], monitor["estimated_us"]]
+        found += [c["estimated_us"] for c in case.document["comparison"]]
+        found += [c["estimated_us"] for c in monitor["details"]["selection"]]
+        assert [v is not None for v in found] == [known] * len(found)
+        if known:
+            assert f"{monitor['estimated_us']:.2f}" in shown

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from edgemon import targets
 from edgemon.compiler import fitting
+from edgemon.compiler.cost import Bill, Cost
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
-from edgemon.compiler.errors import CompileError
+from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors import MONITORS, Score
+from edgemon.compiler.monitors import MONITORS, Score, stack
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.stack import FEWEST_ERRORS, choose, stack_weights
+from edgemon.compiler.monitors.stack import FEWEST_ERRORS, Choice, stack_weights
+from edgemon.compiler.monitors.sum_of_surprises import own_cost
+from edgemon.compiler.monitors.tails import STEPS, Surprise
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.runtime.explanation import Explanation
+from edgemon.targets import Budget
 from tests.compiler.recordings import make_recording
 
 Splits = dict[str, Recording]
@@ -51,6 +60,26 @@ def evidence(rng: np.random.Generator, n: int = 2000) -> tuple[np.ndarray, np.nd
     return np.column_stack([good, weak, rng.exponential(1, n), -good + 10]), wrong
 
 
+class Prices(Bill):
+    """Bytes and nanoseconds that somebody made up; nothing is shared."""
+
+    def __init__(self, sizes: Sequence[int], ns: Sequence[float] | None = None) -> None:
+        self.sizes, self.ns, self.times = sizes, ns, None
+
+    def together(self, monitors: Iterable[int] | None = None) -> Cost:
+        chosen = list(range(len(self.sizes)) if monitors is None else monitors)
+        return Cost(
+            sum(self.sizes[i] for i in chosen),
+            None if self.ns is None else sum(self.ns[i] for i in chosen),
+        )
+
+
+def choose(names: Sequence[str], x: np.ndarray, wrong: np.ndarray, prices: Prices,
+           budget: Budget) -> list[Choice]:  # fmt: skip
+    alone = [prices.together([i]) for i in range(len(names))]
+    return stack.choose(names, x, wrong, prices.together, alone, budget, seed=0)
+
+
 def test_weights_are_never_negative_and_favour_the_better_signal() -> None:
     x, wrong = evidence(np.random.default_rng(0))
     weights = stack_weights(x, wrong)
@@ -62,40 +91,160 @@ def test_weights_are_never_negative_and_favour_the_better_signal() -> None:
 def test_selection_takes_what_helps_and_stops() -> None:
     x, wrong = evidence(np.random.default_rng(1))
     names = ["good", "weak", "noise", "backwards"]
-    chosen = choose(names, x, wrong, [100, 100, 100, 100], 1000, seed=0)
+    chosen = choose(names, x, wrong, Prices([100] * 4), Budget(1))
     kept = [c.signal for c in chosen if c.kept]
     assert kept == ["good", "weak"]
     assert [c.stack_auroc for c in chosen if c.kept] == sorted(
         c.stack_auroc for c in chosen if c.kept
     )
+    assert [c.so_far.size_bytes for c in chosen if c.kept and c.so_far] == [100, 200]
     alone = next(c for c in chosen if c.signal == "noise")
+    assert (alone.so_far, alone.kept) == (None, False)
     assert alone.auroc_interval[0] < alone.auroc < alone.auroc_interval[1]
 
 
 def test_selection_respects_the_bytes() -> None:
     x, wrong = evidence(np.random.default_rng(1))
-    chosen = choose(["good", "weak", "noise", "x"], x, wrong, [5000, 10, 10, 10], 100, seed=0)
+    names = ["good", "weak", "noise", "x"]
+    chosen = choose(names, x, wrong, Prices([5000, 10, 10, 10]), Budget(0.1))
     assert next(c.signal for c in chosen if c.kept) == "weak"
     assert not next(c for c in chosen if c.signal == "good").kept
 
 
+def test_selection_respects_the_time() -> None:
+    x, wrong = evidence(np.random.default_rng(1))
+    names = ["good", "weak", "noise", "x"]
+    prices = Prices([10] * 4, [900, 400, 100, 100])
+    both = choose(names, x, wrong, prices, Budget(1, 1.3))
+    assert [c.signal for c in both if c.kept] == ["good", "weak"]
+    assert [c.so_far.microseconds for c in both if c.so_far] == [0.9, 1.3]
+    few = choose(names, x, wrong, prices, Budget(1, 1.2))
+    assert "weak" not in [c.signal for c in few if c.kept]
+    assert next(c.signal for c in choose(names, x, wrong, prices, Budget(1, 0.8))) == "weak"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 4000)), min_size=4, max_size=4),
+    st.floats(0.5, 8), st.floats(0.5, 8),
+)  # fmt: skip
+def test_whatever_is_chosen_fits(costs: list[tuple[int, int]], kb: float, us: float) -> None:
+    x, wrong = evidence(np.random.default_rng(3), 400)
+    sizes, ns = zip(*costs, strict=True)
+    prices, budget = Prices(sizes, ns), Budget(kb, us)
+    try:
+        chosen = choose(list("abcd"), x, wrong, prices, budget)
+    except BudgetError:
+        assert not any(prices.together([i]).fits(budget) for i in range(4))
+        return
+    kept = [c.index for c in chosen if c.kept]
+    assert kept
+    assert prices.together(kept).fits(budget)
+
+
+def test_when_nothing_fits_one_sentence_says_so() -> None:
+    x, wrong = evidence(np.random.default_rng(1))
+    prices = Prices([2000] * 4, [900.0] * 4)
+    with pytest.raises(BudgetError, match=r"no signal fits in 1 kB; give more \(budget_kb"):
+        choose(list("abcd"), x, wrong, prices, Budget(1))
+    with pytest.raises(BudgetError, match=r"no signal fits in 4 kB and 0.5 us; give more"):
+        choose(list("abcd"), x, wrong, prices, Budget(4, 0.5))
+    assert BudgetError.exit_code == 3
+
+
+def test_intervals_are_computed_only_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resampling for them made ``compare``, which shows none, slow."""
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("nobody looked at an interval")
+
+    x, wrong = evidence(np.random.default_rng(1))
+    monkeypatch.setattr(stack, "auroc_interval", refuse)
+    chosen = choose(list("abcd"), x, wrong, Prices([1] * 4), Budget(1))
+    monkeypatch.undo()
+    assert all(c.to_json()["auroc_interval"] is not None for c in chosen)
+
+
 def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Splits) -> None:
-    found = fusion("scod", budget_kb=2.0).fit(splits["fit"])
+    found = fusion("scod", budget_kb=12.0).fit(splits["fit"])
+    assert novelty_of(found, splits, {"fdbd": 5000, "density": 1200}) == ["fdbd"]
+    assert "budget_kb" in found.left_out_["density"]
+
+
+def test_novelty_never_takes_the_room_of_the_only_signal(splits: Splits) -> None:
+    """With half of a small budget and the tables of the fusion, no signal was left."""
+    found = fusion("scod", budget_kb=8.0).fit(splits["fit"])
+    assert novelty_of(found, splits, {"fdbd": 4000, "density": 1200}) == ["density"]
+    assert any(not t.novelty for t in found.terms_)
+
+
+def test_novelty_signals_leave_half_of_the_time_to_the_stack(splits: Splits) -> None:
+    found = fusion("scod", budget_us=8.0).fit(splits["fit"])
+    assert novelty_of(found, splits, {}, {"fdbd": 4100.0, "density": 1200.0}) == ["density"]
+    assert "its 0.0 kB and 4.1 us do not fit" in found.left_out_["fdbd"]
+
+
+def novelty_of(
+    found: FusionMonitor, splits: Splits, sizes: dict[str, int],
+    ns: dict[str, float] | None = None,
+) -> list[str]:  # fmt: skip
+    """Novelty signals that a fusion takes at these prices."""
     kinds = [m.kind for m in found.fitted_]
     rows = splits["threshold"]
     scores = np.random.default_rng(0).normal(size=(len(rows), len(kinds)))
-    sizes = {"fdbd": 900, "density": 300}  # together more than one kB
-    found.combine(scores, ~rows.correct, [sizes.get(k, 10) for k in kinds])
-    assert [t.member.kind for t in found.terms_ if t.novelty] == ["fdbd"]
-    assert "budget_kb" in found.left_out_["density"]
+    times = None if ns is None else [ns.get(k, 10.0) for k in kinds]
+    prices = Prices([sizes.get(k, 10) for k in kinds], times)
+    prices.times = targets.load(targets.DEFAULT).times
+    found.combine(scores, ~rows.correct, prices)
+    return [t.member.kind for t in found.terms_ if t.novelty]
+
+
+@pytest.mark.parametrize("kind", ["errors", "scod"])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_fusion_costs_no_more_than_its_choice_reckoned(
+    kind: str, dtype: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("recordings")
+    rows = {
+        name: make_recording(folder / name, dtype, 900, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+    times = targets.load(targets.DEFAULT).times
+    for budget in ({}, {"budget_kb": 12.0}, {"budget_us": 1.0}):
+        monitor = fusion(kind, **budget)
+        fitted = fitting.fit_monitors([monitor], "output", rows, FalseAlarmTarget(), times=times)
+        cost = Bill(fitted.program, times).together()
+        reckoned = [c.so_far for c in monitor.choices_ if c.so_far][-1]
+        assert cost.size_bytes <= reckoned.size_bytes
+        assert cost.nanoseconds is not None
+        assert reckoned.nanoseconds is not None
+        assert cost.nanoseconds <= reckoned.nanoseconds
+        assert reckoned.fits(monitor.budget)
+
+
+def test_what_a_fusion_adds_grows_with_its_signals() -> None:
+    times = targets.load(targets.DEFAULT).times
+    surprises = [Surprise.of(np.arange(float(n))) for n in (50, 500, 5000)]
+    costs = [own_cost(surprises[:n], [], times) for n in (1, 2, 3)]
+    assert costs[0].size_bytes < costs[1].size_bytes < costs[2].size_bytes
+    with_novelty = own_cost(surprises[:2], surprises[2:], times)
+    assert with_novelty.size_bytes > costs[2].size_bytes  # the stack's own steps
+
+
+@given(st.integers(1, 3000))
+@settings(deadline=None)
+def test_no_surprise_has_more_steps_than_are_reckoned(rows: int) -> None:
+    assert len(Surprise.of(np.arange(float(rows))).knots) <= STEPS
 
 
 def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
     x, _ = evidence(np.random.default_rng(2))
     wrong = np.arange(len(x)) < FEWEST_ERRORS - 1
-    chosen = choose(["a", "b", "c", "d"], x, wrong, [1, 1, 1, 1], 1000, seed=0)
+    chosen = choose(list("abcd"), x, wrong, Prices([1] * 4), Budget(1))
     assert [c.kept for c in chosen] == [True, False, False, False]
-    assert chosen[0].auroc is None
+    assert chosen[0].auroc is chosen[0].auroc_interval is None
+    first_is_large = choose(list("abcd"), x, wrong, Prices([9999, 1, 1, 1]), Budget(1))
+    assert [c.signal for c in first_is_large if c.kept] == ["b"]
 
 
 @pytest.mark.parametrize("kind", ["errors", "scod"])

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler.cost import Cost
 from edgemon.compiler.monitors import stack
+from edgemon.targets import Budget
 
 
 def _choose(surprises: np.ndarray, wrong: np.ndarray, groups: Any) -> list[stack.Choice]:
     names = [f"s{i}" for i in range(surprises.shape[1])]
-    return stack.choose(names, surprises, wrong, [1] * len(names), 1e9, 0, groups)
+    free = Cost(0, None)
+    alone = [free] * len(names)
+    return stack.choose(names, surprises, wrong, lambda _: free, alone, Budget(), 0, groups)
 
 
 def test_no_group_is_in_two_folds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,71 @@
+"""What monitors may take: from the command or the target's profile, and whether they keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edgemon.compiler.cost import Bill
+from edgemon.compiler.errors import BudgetError, CompileError
+from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.targets import Budget, Target
+
+LEAST, MOST = FusionMonitor.limits["budget_kb"]
+
+
+def resolve(kilobytes: float | None, microseconds: float | None, target: Target) -> Budget:
+    """The budget that was asked for, else the target's. Raises CompileError on one that makes no
+    sense, or that cannot be checked for want of times."""
+    if kilobytes is not None and not LEAST <= kilobytes <= MOST:
+        raise CompileError(
+            f"--budget-kb {kilobytes:g}: must lie between {LEAST:g} and {MOST:g} (kB of 1024 bytes)"
+        )
+    if microseconds is not None:
+        longest = FusionMonitor.limits["budget_us"][1]
+        if not 0 < microseconds <= longest:
+            raise CompileError(
+                f"--budget-us {microseconds:g}: must lie above 0 and not above {longest:g}"
+            )
+        _require_times("--budget-us", target)
+    own = target.budget
+    return Budget(
+        own.kilobytes if kilobytes is None else kilobytes,
+        own.microseconds if microseconds is None else microseconds,
+    )
+
+
+def require_times(estimators: Sequence[MonitorEstimator], target: Target) -> None:
+    """Raises CompileError if a fusion has a budget of time and the target no times."""
+    for estimator in estimators:
+        if isinstance(estimator, FusionMonitor) and estimator.budget.microseconds is not None:
+            _require_times(f"--monitor {estimator.kind}: budget_us", target)
+
+
+def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
+    """Raises BudgetError if the monitors together take more than they may."""
+    bill = Bill(fitted.program, target.times)
+    whole = bill.together()
+    missed = []
+    if not whole.fits(Budget(kilobytes=budget.kilobytes)):
+        missed.append(f"kilobytes are {whole.size_bytes / 1024:.4g}, over {budget.kilobytes:g}")
+    if not whole.fits(Budget(microseconds=budget.microseconds)):
+        missed.append(
+            f"microseconds on {target.name}, estimated, are {whole.microseconds:.4g}, over "
+            f"{budget.microseconds:g}"
+        )
+    if missed:
+        each = "; ".join(f"{m.name} {bill.together([i])}" for i, m in enumerate(fitted.judges))
+        raise BudgetError(
+            f"budget missed: {'; '.join(missed)} ({each}): choose fewer monitors or smaller ones "
+            "(--monitor), or allow more (--budget-kb, --budget-us)"
+        )
+
+
+def _require_times(what: str, target: Target) -> None:
+    if target.times is None:
+        raise CompileError(
+            f"{what}: the profile of target {target.name} has no [nanoseconds], so that no time "
+            "can be estimated: measure them on the target with `edgemon op-times --toml`, and "
+            "paste what it prints"
+        )
