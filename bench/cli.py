@@ -148,6 +148,7 @@ def compare(
     confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     seed: Annotated[int, typer.Option(help="Of splits, monitors and intervals.")] = 0,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Monitors side by side: quality over many splits with intervals, bytes and time."""
@@ -157,7 +158,7 @@ def compare(
     from edgemon.compiler.terminal import Terminal
     from edgemon.compiler.thresholds import FalseAlarmTarget
 
-    terminal = Terminal(as_json=json)
+    terminal = Terminal(as_json=json, markdown=markdown)
     document = run_comparison(
         spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
         options=Options(FalseAlarmTarget(false_alarm, confidence), seed, workers),
@@ -175,6 +176,11 @@ def _show(terminal: Any, document: dict[str, Any]) -> None:
         [(label, *(document[key][c] for c in columns)) for label, key in rows],
     )
     terminal.note(f"overhead: {document['overhead_ratio']:.4f} (ratio of minima)")
+    if document["second_inference"]:
+        terminal.note(
+            "model + monitors makes a second inference of the model for each image, on the "
+            "mirrored image; it counts in the overhead, and in the shares of the model below"
+        )
     terminal.table(
         ("monitor in C, ns", *columns, "of the model"),
         [
@@ -216,13 +222,14 @@ def guarantee(
         str | None,
         typer.Option(help="What rows are grouped by, as `compile --group`; else made-up groups."),
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Check the promised false-alarm rate over many resplits of your rows."""
     from edgemon.bench import guarantee as study
     from edgemon.compiler.terminal import Terminal
 
-    terminal = Terminal(as_json=json)
+    terminal = Terminal(as_json=json, markdown=markdown)
     document = study.run(
         bundle, data, resplits=resplits, confidence=confidence, seed=seed,
         label_column=label_column, group=group, reporter=terminal,
@@ -242,6 +249,7 @@ def shift(
     seed: Annotated[int, typer.Option(min=0, help="Of images, noise and orders.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Corrupted images: what is left of the promise, and after how many the drift flag rises."""
@@ -249,7 +257,7 @@ def shift(
     from edgemon.bench.shift.run import show
     from edgemon.compiler.terminal import Terminal
 
-    terminal = Terminal(as_json=json)
+    terminal = Terminal(as_json=json, markdown=markdown)
     document = measure(
         bundle, data, images=images, orders=orders, seed=seed, workers=workers,
         label_column=label_column, reporter=terminal,

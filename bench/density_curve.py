@@ -205,7 +205,8 @@ def _record(
                 raise BenchError(f"the {name} data ({part.source}) has no labels")
         refuse_overlap(parts)
         parts = align_classes(parts)
-    chosen = assign_taps(model, [monitor], f"selfchecker={taps}" if taps else "")
+    own = f"selfchecker={taps}" if taps else ""
+    chosen = assign_taps(model, [monitor], own, data.preprocess)
     tapped = model.with_taps(chosen, scratch / model.tapped_name)
     found = []
     for name, part in parts.items():

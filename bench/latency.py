@@ -1,12 +1,14 @@
 """Latency of the model alone against model + monitors, and of each monitor alone in C.
 
 Both pipelines run in one process, one image at a time, interleaved in alternating order, on the
-same inputs. The overhead is the ratio of their minima: on a busy machine it repeats to a
-thousandth, where ratios of medians do not.
+same inputs; taps of the mirrored image cost the monitored one a second inference. The overhead is
+the ratio of their minima: on a busy machine it repeats to a thousandth, where ratios of medians do
+not.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import time
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.runtime.classifier import AnyClassifier
+from edgemon.runtime.mirror import MIRROR, mirrored
 from edgemon.runtime.monitor import Monitor
 
 Array = npt.NDArray[Any]
@@ -70,12 +73,16 @@ def interleaved(
     inputs: Sequence[Array],
     rounds: int,
     progress: Progress = unheard,
+    *,
+    mirror_axis: int = 0,
 ) -> Pair:
     """Time ``rounds`` images through both pipelines.
 
     Args:
         plain: the model without taps. tapped: with them. positions: the output that carries each
             tap of ``monitor``. inputs: input tensors as ``preprocess.to_input`` makes them.
+        mirror_axis: see ``runtime.mirror.width_axis``; 0 without taps of the mirrored image, for
+            which the monitored pipeline makes a second inference.
     """
     count = len(monitor.monitors)
     results = (
@@ -83,7 +90,10 @@ def interleaved(
         np.empty(count, np.uint8), np.empty(count, np.int64),
     )  # fmt: skip
     evaluate = monitor.evaluate_into
-    taps = [_in_place(tapped, p, inputs[0]) for p in positions]
+    memory = [_in_place(tapped, p, inputs[0]) for p in positions]
+    second = [i for i, tap in enumerate(monitor.taps) if tap.view == MIRROR]
+    taps = [type(m)() if i in second else m for i, m in enumerate(memory)]
+    copies = [(taps[i], memory[i], ctypes.sizeof(memory[i])) for i in second]
 
     def alone(x: Array) -> None:
         plain.invoke(x)
@@ -92,7 +102,13 @@ def interleaved(
         tapped.invoke(x)
         evaluate(taps, 1, *results)
 
-    pipelines = (alone, together)
+    def twice(x: Array) -> None:
+        tapped.invoke(mirrored(x, mirror_axis))
+        for copy, source, size in copies:
+            ctypes.memmove(copy, source, size)
+        together(x)
+
+    pipelines = (alone, twice if second else together)
     times = np.empty((2, rounds))
     for i in range(WARM_UP):
         for run in pipelines:
@@ -110,7 +126,7 @@ def interleaved(
                 progress(i, rounds)
     finally:
         gc.enable()
-    for p, tap in zip(positions, taps, strict=True):
+    for p, tap in zip(positions, memory, strict=True):
         if bytes(tap) != tapped.output(p).tobytes():
             raise BenchError("the interpreter moved its outputs while it was timed; run it again")
     return Pair(*(Distribution.of(row / 1e3) for row in times))

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.ir import MIRRORED
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.runtime.errors import InputError
+from edgemon.runtime.mirror import MIRROR, width_axis
+from edgemon.runtime.preprocess import Preprocess
 
 
 def assign_taps(
-    model: Model, estimators: Sequence[MonitorEstimator], text: str
+    model: Model, estimators: Sequence[MonitorEstimator], text: str, preprocess: Preprocess
 ) -> tuple[Tensor, ...]:
     """Give each estimator its taps, and members of fusions theirs; returns all tensors to tap, the
-    model's output first."""
+    model's output first. Raises CompileError for taps of a mirrored image that is none."""
     analysed = [(e, e.analyse(model)) for e in estimators]
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     analysed += [(m, m.analyse(model)) for f in fusions for m in f.members]
@@ -37,7 +41,20 @@ def assign_taps(
         wanted += [t for t in tensors if t not in wanted]
     for fusion in fusions:
         fusion.taps = tuple(dict.fromkeys(tap for m in fusion.members for tap in m.taps))
+    _require_mirrorable(model, wanted, preprocess)
     return tuple(wanted)
+
+
+def _require_mirrorable(model: Model, wanted: Sequence[Tensor], preprocess: Preprocess) -> None:
+    names = [tap_rules.tap_of(t).name for t in wanted if t.view == MIRROR]
+    if not names:
+        return
+    try:
+        width_axis(model.input, preprocess)
+    except InputError as error:
+        raise CompileError(
+            f"taps: {', '.join(names)} would need the mirrored image, but {error}"
+        ) from None
 
 
 def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list[str]]:
@@ -59,6 +76,9 @@ def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list
 
 def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
     """The tensors of a rule or name; of an optional rule (one default of several) perhaps none."""
+    if rule.endswith(MIRRORED):
+        plain = _resolve(model, rule.removesuffix(MIRRORED), optional=optional)
+        return tap_rules.as_mirrored(plain)
     named = any(t.name == rule for t in model.graph.tensors)
     if optional and not named:
         return tap_rules.suggest(model.graph).get(rule, ())

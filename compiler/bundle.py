@@ -23,6 +23,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.base import TappedModel
 from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
@@ -69,14 +70,15 @@ class Bundle:
         """The tapped model, with the outputs that carry the taps."""
         taps = self.artifact.program.taps
         positions = tuple(int(t["output"]) for t in self.artifact.metadata["taps"])
-        if len(positions) != len(taps) or 0 not in positions:
+        own = [t for t, at in zip(taps, positions, strict=False) if at == 0 and t.view == PLAIN]
+        if len(positions) != len(taps) or not own:
             raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
         return TappedModel(
             model_file(self.path),
             self.artifact.model_sha256,
             taps,
             positions,
-            taps[positions.index(0)],  # compile taps the model's own output always
+            own[0],  # compile taps the model's own output always
         )
 
     def require_intact(self) -> None:

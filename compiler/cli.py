@@ -46,6 +46,13 @@ def compile_(
     profile: Annotated[
         str, typer.Option(help="What auto guards against: errors, or scod (errors and novelty).")
     ] = "errors",
+    mirror: Annotated[
+        bool,
+        typer.Option(
+            "--mirror",
+            help="auto may also read a second inference, on the left-right mirrored image.",
+        ),
+    ] = False,
     thresholds: Annotated[
         str,
         typer.Option(help="guaranteed: calibrated; method: those that a method brings, if any."),
@@ -54,7 +61,8 @@ def compile_(
         str,
         typer.Option(
             help="Tensors to read: a rule or a name, for all layer monitors or for one: "
-            "gap, or box=gap,prophecy=penultimate+logits. `inspect MODEL` lists them."
+            "gap, or box=gap,prophecy=penultimate+logits. `inspect MODEL` lists them. With @mirror "
+            "behind it: of a second inference, on the mirrored image."
         ),
     ] = "",
     preprocess: Annotated[
@@ -145,6 +153,7 @@ def compile_(
     options = Options(
         monitors=monitor,
         profile=profile,
+        mirror=mirror,
         thresholds=thresholds,
         taps=taps,
         preprocess=Preprocess.parse(preprocess),

@@ -15,7 +15,9 @@ from edgemon.compiler.models.base import Model
 from edgemon.compiler.monitors.tree_rules import sentence
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.mirror import MIRROR, PLAIN
 
+_INFERENCES = {PLAIN: "image", MIRROR: "mirrored image"}
 _EXPECTED = {"model", "accuracy", "edgemon", "monitors"}
 
 MOST_RULES = 20  # shown of each monitor, the same number of each layer; the manifest has all
@@ -75,7 +77,7 @@ def describe_bundle(path: Path) -> dict[str, Any]:
         "kind": "bundle",
         **bundle.manifest,
         "taps": [
-            {"name": t.name, "dtype": t.dtype, "length": t.length}
+            {"name": t.name, "dtype": t.dtype, "length": t.length, "view": t.view}
             for t in bundle.artifact.program.taps
         ],
         "labels": bundle.artifact.metadata.get("labels"),
@@ -138,8 +140,8 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         ],
     )  # fmt: skip
     terminal.table(
-        ("tap", "dtype", "length"),
-        [(t["name"], t["dtype"], t["length"]) for t in content["taps"]],
+        ("tap", "dtype", "length", "inference on the"),
+        [(t["name"], t["dtype"], t["length"], _INFERENCES[t["view"]]) for t in content["taps"]],
     )
     for m in content["monitors"]:
         terminal.note(f"{m['name']}: {m['what']}, read from {', '.join(m['taps'])}")

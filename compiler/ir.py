@@ -33,25 +33,36 @@ from edgemon.compiler.ops import (
     Context,
     Value,
 )
+from edgemon.runtime.mirror import MIRROR, PLAIN
 
 Array = npt.NDArray[Any]
+
+MIRRORED = "@mirror"  # behind the name of a tensor: as the mirrored image causes it
 
 
 @dataclass(frozen=True)
 class Tap:
     """A tensor that monitors read, flattened; real value = scale * (code - zero_point).
 
-    ``channels``: of a feature map the number of its channels, which lie on its last axis unless
-    ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does not hold it.
+    ``view``: of which inference, "plain", or "mirror" for that of the mirrored image
+    (``runtime.mirror``). ``channels``: of a feature map the number of its channels, which lie on
+    its last axis unless ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does
+    not hold it.
     """
 
-    name: str
+    tensor: str  # its name in the model
     dtype: str  # "int8", "uint8", "int16" or "float32"
     length: int
     scale: float = 1.0
     zero_point: int = 0
+    view: str = PLAIN
     channels: int = field(default=0, compare=False)
     channels_first: bool = field(default=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What users and monitors call it."""
+        return self.tensor + MIRRORED if self.view == MIRROR else self.tensor
 
     @property
     def width(self) -> int:
@@ -103,6 +114,11 @@ class Program:
             tap = self.taps[index]
             return Value(tap.dtype, tap.length, TAP_BITS[tap.dtype])
         return self.nodes[index - len(self.taps)].value
+
+    @property
+    def second_inference(self) -> bool:
+        """Does it need one for each image, on the mirrored image?"""
+        return any(tap.view == MIRROR for tap in self.taps)
 
     def with_monitors(self, monitors: Sequence[Monitor]) -> Program:
         """The same nodes under other decision rules."""

@@ -107,14 +107,16 @@ def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str
     the times of the target are known."""
     bill = Bill(fitted.program, times)
     costs = [bill.together([i]) for i in range(len(fitted.judges))]
-    read = {tap.name for tap in fitted.program.taps}
+    alone = {m.name: fitted.program.only(m.name) for m in fitted.judges}
+    read = {name: {tap.name for tap in program.taps} for name, program in alone.items()}
     return [
         {
             "name": m.name,
             "kind": e.kind,
             "what": e.what,
             "reason": rule,
-            "taps": [name for name in e.taps if name in read],
+            "taps": [name for name in e.taps if name in read[m.name]],
+            "second_inference": alone[m.name].second_inference,
             "threshold": m.shown(m.alarm_above),
             "uncertain_above": m.shown(m.uncertain_above),
             "threshold_raw": m.alarm_above,

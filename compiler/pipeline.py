@@ -58,6 +58,7 @@ class Options:
 
     monitors: str = AUTO
     profile: str = "errors"
+    mirror: bool = False  # may the fusion of the profile read the mirrored image?
     thresholds: str = "guaranteed"  # or "method": those that a method brings
     taps: str = ""
     preprocess: Preprocess = field(default_factory=Preprocess)
@@ -80,9 +81,10 @@ class Options:
     def to_json(self) -> dict[str, Any]:
         """What the bundle depends on."""
         return {
-            "monitor": self.monitors, "profile": self.profile, "thresholds": self.thresholds,
-            "taps": self.taps, "seed": self.seed, "target": self.target,
-            "certify_kernels": self.certify_kernels, "preprocess": self.preprocess.to_json(),
+            "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
+            "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
+            "target": self.target, "certify_kernels": self.certify_kernels,
+            "preprocess": self.preprocess.to_json(),
             "label_order": self.label_order, "convert": self.convert, "group": self.group,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
@@ -102,7 +104,10 @@ def compile_bundle(
     _require_sound(options)
     target = targets.load(options.target)
     budget = budgets.resolve(options.budget_kb, options.budget_us, target)
-    estimators = parse(options.monitors, seed=options.seed, profile=options.profile, budget=budget)
+    estimators = parse(
+        options.monitors, seed=options.seed, profile=options.profile, mirror=options.mirror,
+        budget=budget,
+    )  # fmt: skip
     budgets.require_times(estimators, target)
     with (
         bundles.writing(out, force=options.force) as folder,
@@ -110,7 +115,7 @@ def compile_bundle(
     ):
         scratch = Path(scratch_name)
         model, splits = _open(model_path, sources, scratch, options, reporter)
-        chosen = assign_taps(model, estimators, options.taps)
+        chosen = assign_taps(model, estimators, options.taps, options.preprocess)
         logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
         if options.thresholds == "guaranteed":
             chosen = tuple(dict.fromkeys((*chosen, *logits)))

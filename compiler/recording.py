@@ -137,8 +137,8 @@ def record(
         "preprocess": preprocess.to_json(),
         "input": input.to_json(),
         "taps": [
-            {"position": position, "file": str(file.path)}
-            for position, file in zip(tapped.positions, files, strict=True)
+            {"position": position, "view": tap.view, "file": str(file.path)}
+            for position, tap, file in zip(tapped.positions, tapped.taps, files, strict=True)
         ],
         "predicted": str(predicted.path),
         "output": asdict(tapped.output),

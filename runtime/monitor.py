@@ -14,18 +14,19 @@ from edgemon.runtime import _native
 from edgemon.runtime.drift import DriftInfo
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.mirror import VIEWS
 
 Array = npt.NDArray[Any]
 
 DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "int32", 5: "int64", 6: "float32"}
-VIEWS = ("plain", "mirror")  # by their code in the file
 
 
 @dataclass(frozen=True)
 class TapInfo:
     """A tensor that the monitor reads: real value = scale * (code - zero_point).
 
-    ``view``: "plain", or "mirror" of one that a second inference gives, on the mirrored image."""
+    ``view``: of which inference, "plain" or "mirror"; see ``taps.TapReader``.
+    """
 
     name: str
     dtype: str

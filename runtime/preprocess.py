@@ -134,6 +134,10 @@ class Preprocess:
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError("the stored preprocessing is damaged; compile again") from None
 
+    def layout_of(self, spec: InputSpec) -> str:
+        """ "nhwc" or "nchw": what is declared here, else what the model says."""
+        return spec.layout if self.layout == "auto" else self.layout
+
     def apply(self, image: npt.ArrayLike) -> Float32:
         """One image, (H, W) or (H, W, C) or any shape if only numbers change, as float32."""
         v = np.asarray(image)
@@ -203,7 +207,7 @@ class InputSpec:
     def from_json(cls, found: Mapping[str, Any]) -> InputSpec:
         """The inverse of ``to_json``; raises InputError on anything else."""
         try:
-            return cls(
+            spec = cls(
                 name=str(found["name"]),
                 shape=tuple(int(n) for n in found["shape"]),
                 dtype=str(found["dtype"]),
@@ -211,8 +215,11 @@ class InputSpec:
                 zero_point=int(found["zero_point"]),
                 layout=str(found.get("layout", "nhwc")),
             )
+            if spec.layout not in LAYOUTS[1:]:
+                raise ValueError(spec.layout)
         except (KeyError, TypeError, ValueError):
             raise InputError("the stored input description is damaged; compile again") from None
+        return spec
 
 
 def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> Array:
@@ -224,7 +231,7 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     values as the input has is an image, channels last, unless a resize is declared. Raises
     InputError on a wrong shape, NotFiniteError on a NaN or an infinity.
     """
-    layout = spec.layout if preprocess.layout == "auto" else preprocess.layout
+    layout = preprocess.layout_of(spec)
     needed = _image_shape(spec.shape, layout)
     v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
     if _long_axes(v.shape) != _long_axes(needed):

@@ -18,6 +18,7 @@ from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.taps import TapReader
 
 Array = npt.NDArray[Any]
 
@@ -90,18 +91,21 @@ class Session:
                 for m in metadata["monitors"]
                 if "terms" in m
             }
-            self._positions = [int(tap["output"]) for tap in metadata["taps"]]
+            positions = [int(tap["output"]) for tap in metadata["taps"]]
             used = kernels or str(metadata["kernels"])
         except (KeyError, TypeError, ValueError, InputError):
-            raise ArtifactError(
-                f"{folder}: the bundle's metadata is damaged; compile it again"
-            ) from None
+            raise _damaged(folder) from None
         self._drift = Drift(self._monitor)
-        self._classifier = open_classifier(model, threads=threads, kernels=used)
-        if len(self._positions) != len(self._monitor.taps) or any(
-            not 0 <= p < self._classifier.n_outputs for p in self._positions
+        classifier = open_classifier(model, threads=threads, kernels=used)
+        if len(positions) != len(self._monitor.taps) or any(
+            not 0 <= p < classifier.n_outputs for p in positions
         ):
             raise ArtifactError(f"{folder}: the model lacks outputs; compile the bundle again")
+        views = [tap.view for tap in self._monitor.taps]
+        try:
+            self._taps = TapReader(classifier, positions, views, self._input, self._preprocess)
+        except InputError:
+            raise _damaged(folder) from None
         self._thresholds = tuple(
             self._monitor.display(i, m.alarm_above) for i, m in enumerate(self._monitor.monitors)
         )
@@ -150,23 +154,22 @@ class Session:
         """Run one image, as it comes from the camera or the file: ``preprocess`` is applied here.
 
         An image with a NaN or an infinity has the verdict fault; one of a wrong shape or type
-        raises InputError. The taps are read in the interpreter's memory, without a copy.
+        raises InputError. The taps are read in the interpreter's memory, without a copy, but for
+        those of a second inference, on the mirrored image, if the artifact has such taps.
         """
         try:
             x = to_input(image, self._preprocess, self._input)
         except NotFiniteError as error:
             self._drift.update_faults()
             return self._fault(str(error))
-        self._classifier.invoke(x)
-        taps = [self._classifier.view(p).reshape(1, -1) for p in self._positions]
-        found = self._monitor.evaluate(taps)
+        found = self._monitor.evaluate([tap.reshape(1, -1) for tap in self._taps.read(x)])
         self._drift.update(found)
         return self._result(found, 0)
 
     def evaluate_batch(self, images: Iterable[npt.ArrayLike]) -> list[Result]:
         """Run several images, one result each; the monitors are called once for all of them."""
         results: list[Result | None] = []
-        rows: list[list[Array]] = [[] for _ in self._positions]
+        rows: list[list[Array]] = [[] for _ in self._monitor.taps]
         for number, image in enumerate(images):
             try:
                 x = to_input(image, self._preprocess, self._input)
@@ -175,10 +178,10 @@ class Session:
                 continue
             except InputError as error:
                 raise InputError(f"image {number} of the batch: {error}") from None
-            self._classifier.invoke(x)
             results.append(None)
-            for tap, position in zip(rows, self._positions, strict=True):
-                tap.append(self._classifier.output(position))
+            copies = [values.copy() for values in self._taps.read(x)]
+            for row, values in zip(rows, copies, strict=True):
+                row.append(values)
         if None not in results:
             self._drift.update_faults(len(results))
             return [r for r in results if r is not None]
@@ -258,6 +261,10 @@ def _in_place(found: Evaluation, evaluated: npt.NDArray[np.bool_]) -> Evaluation
         spread(found.verdicts, Verdict.FAULT),
         tuple(spread(s, 0) for s in found.scores),
     )
+
+
+def _damaged(folder: Path) -> ArtifactError:
+    return ArtifactError(f"{folder}: the bundle's metadata is damaged; compile it again")
 
 
 def _read(folder: Path, name: str) -> bytes:

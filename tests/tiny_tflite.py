@@ -21,8 +21,10 @@ def write_tiny(
     names: Sequence[str | None] = NAMES,
     signature: bool = True,
     outputs: Sequence[int] = (5,),
+    entry: tuple[int, ...] = (1, 4),
 ) -> Path:
-    """Write it; a name None leaves the tensor without one."""
+    """Write it; a name None leaves the tensor without one. ``entry``: shape of the input, with its
+    4 elements."""
     model: Any = schema.ModelT()
     model.version = 3
     model.buffers = [_buffer(None), _buffer(W1), _buffer(W2)]
@@ -31,7 +33,7 @@ def write_tiny(
         _code(schema.BuiltinOperator.SOFTMAX),
     ]
     graph: Any = schema.SubGraphT()
-    shapes = ((1, 4), (3, 4), (1, 3), (3, 3), (1, 3), (1, 3))
+    shapes = (entry, (3, 4), (1, 3), (3, 3), (1, 3), (1, 3))
     graph.tensors = [
         _tensor(n, s, {1: 1, 3: 2}.get(i, 0))
         for i, (n, s) in enumerate(zip(names, shapes, strict=True))

@@ -51,7 +51,9 @@ def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Do
     wrong = rows.wrong
     for content in found.values():
         if "nanoseconds" in content:
-            content["share_of_model"] = content["nanoseconds"] / 1e3 / model_us
+            content["share_of_model"] = (
+                content["second_inference"] + content["nanoseconds"] / 1e3 / model_us
+            )
     return {
         "name": case.name, "group": case.group, "model": case.model,
         "rows": {
@@ -90,7 +92,7 @@ def _with_taps(
     for name in case.monitors:
         (estimator,) = parse(name, seed=seed)
         try:
-            chosen = assign_taps(model, [estimator], "")
+            chosen = assign_taps(model, [estimator], "", Preprocess.parse(case.preprocess))
         except CompileError as error:
             refused[name] = str(error)
             continue

@@ -123,6 +123,7 @@ class Panel:
         return {
             "bytes": costs.size_bytes(program),
             "nanoseconds": costs.nanoseconds(program, self.rows.pool[0]),
+            "second_inference": program.only(program.monitors[0].name).second_inference,
             "estimated_ns": costs.estimated_ns(program),
             "resplits": average(numbers[1:] if self.first_is_fixed else numbers, seed),
             "fixed": (

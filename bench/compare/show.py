@@ -66,6 +66,18 @@ def _case(terminal: Terminal, case: Document) -> None:
         ],
         title="cost, and novel rows",
     )  # fmt: skip
+    second = [m["monitor"] for m in judged if m["second_inference"]]
+    if second:
+        terminal.note(
+            f"{', '.join(second)}: a second inference of the model for each image, on the mirrored "
+            "image, is part of the share of the model, not of the ns"
+        )
+    ranked = [m["monitor"] for m in judged if m.get("ties_broken")]
+    if ranked:
+        terminal.note(
+            f"{', '.join(ranked)}: few values, whose ties the softmax ranks; what they catch at the "
+            "certified threshold is its doing more than theirs"
+        )
     _estimates(terminal, judged)
     for m in case["monitors"]:
         if "left_out" in m:

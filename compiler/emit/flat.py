@@ -23,6 +23,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor, Node, Program, Tap
 from edgemon.compiler.ops import MAX_WORKSPACE, OPS
 from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.mirror import VIEWS
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
 
 Array = npt.NDArray[Any]
@@ -77,7 +78,14 @@ def write(artifact: Artifact) -> bytes:
     strings = _Strings()
     taps = b"".join(
         TAP_RECORD.pack(
-            strings.add(t.name), DTYPES[t.dtype], 0, t.length, t.zero_point, t.scale, 0, 0
+            strings.add(t.tensor),
+            DTYPES[t.dtype],
+            VIEWS.index(t.view),
+            t.length,
+            t.zero_point,
+            t.scale,
+            0,
+            0,
         )
         for t in program.taps
     )
@@ -144,8 +152,8 @@ def read(data: bytes) -> Artifact:
     ]
     builder = Builder(
         [
-            Tap(_string(at[STRINGS], name), DTYPE_NAMES[dtype], length, scale, zero)
-            for name, dtype, _, length, zero, scale, _, _ in TAP_RECORD.iter_unpack(at[TAPS])
+            Tap(_string(at[STRINGS], name), DTYPE_NAMES[dtype], length, scale, zero, VIEWS[view])
+            for name, dtype, view, length, zero, scale, _, _ in TAP_RECORD.iter_unpack(at[TAPS])
         ]
     )
     op_names = {op.id: name for name, op in OPS.items()}
@@ -198,9 +206,16 @@ class _Strings:
     def __init__(self) -> None:
         self._bytes = b""
         self._names: set[bytes] = set()
+        self._known: dict[str, int] = {}
 
     def add(self, text: str) -> int:
-        """Offset of a name; characters that the format does not permit are escaped."""
+        """Offset of a name; characters that the format does not permit are escaped. A name that is
+        added again, as that of a tensor with two taps, is the same string."""
+        if text not in self._known:
+            self._known[text] = self._append(text)
+        return self._known[text]
+
+    def _append(self, text: str) -> int:
         plain = text.encode("ascii", "backslashreplace")
         plain = bytes(b if 0x20 <= b <= 0x7E else ord("?") for b in plain)[:LONGEST_NAME]
         if plain in self._names:  # names that only differ in what was cut off

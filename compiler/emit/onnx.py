@@ -6,7 +6,8 @@ choose an order of their own. Trees become a ``TreeEnsembleRegressor`` over whol
 holds them exactly.
 
 Inputs: one a tap, (n, length) in the tap's dtype, named ``tap_0``, ``tap_1``, ... (tensor names
-are in the documentation strings). Outputs: ``verdict`` (n,), ``predicted`` (n,), ``reason`` (n,),
+are in the documentation strings, with ``@mirror`` where the inference on the mirrored image gives
+the tap). Outputs: ``verdict`` (n,), ``predicted`` (n,), ``reason`` (n,),
 ``verdicts`` (n, M), all int32, and ``score_0``, ``score_1``, ... (n,) in raw units.
 """
 

@@ -26,7 +26,8 @@ INPUT_DTYPES = ("float32", "int8", "uint8", "int16")
 
 @dataclass(frozen=True)
 class TappedModel:
-    """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``.
+    """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``, after the inference
+    that the tap's view says.
 
     ``output`` describes the classifier's own, which is at position 0.
     """
@@ -113,16 +114,17 @@ class Model(ABC):
     def with_taps(self, tensors: tuple[Tensor, ...], out: Path) -> TappedModel:
         """Write the model with these tensors as further outputs, also of its signatures.
 
-        Tensors that are outputs already are reused. The same request writes the same bytes.
+        Tensors that are outputs already are reused, and one that is wanted plain and mirrored is
+        one output. The same request writes the same bytes.
         """
         wanted = tuple(dict.fromkeys(tensors))
         for tensor in wanted:
             problem = obstacle(self.graph, tensor)
             if problem is not None:
                 raise ModelError(f"{self.origin}: tensor {tensor.name!r} {problem}")
-        new = [t for t in wanted if t.index not in self.graph.outputs]
-        outputs = [*self.graph.outputs, *(t.index for t in new)]
-        content = self._with_outputs({t.index: t.name for t in new}) if new else self.content
+        new = {t.index: t.name for t in wanted if t.index not in self.graph.outputs}
+        outputs = [*self.graph.outputs, *new]
+        content = self._with_outputs(new) if new else self.content
         out.write_bytes(content)
         return TappedModel(
             out,

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from edgemon.compiler.ir import MIRRORED
+from edgemon.runtime.mirror import PLAIN
+
 
 @dataclass(frozen=True)
 class Tensor:
     """``name`` is unique in its graph. ``scale`` is 0 where the tensor is not quantised;
-    ``shape`` has -1 where the file leaves a length open, other than the batch."""
+    ``shape`` has -1 where the file leaves a length open, other than the batch. ``view``: "plain",
+    or "mirror" for a tensor that is wanted as the mirrored image causes it (``ir.Tap``)."""
 
     index: int
     name: str
@@ -23,6 +27,7 @@ class Tensor:
     per_channel: bool = False
     constant: bool = False
     variable: bool = False
+    view: str = PLAIN
 
     @property
     def length(self) -> int:
@@ -91,13 +96,14 @@ class UnsupportedError(Exception):
 
 
 def usable_names(found: Sequence[str]) -> list[str]:
-    """Names as monitors can store them: printable ASCII, at most 200 characters, all different."""
+    """Names as monitors can store them: printable ASCII, at most 200 characters, all different, and
+    none that means a mirrored tensor."""
     plain = ["".join(c if " " <= c <= "~" else "_" for c in name)[:200] for name in found]
     times = Counter(plain)
     names: list[str] = []
     taken = {name for name, n in times.items() if n == 1 and name}
     for index, name in enumerate(plain):
-        if not name or times[name] > 1:
+        if not name or times[name] > 1 or name.endswith(MIRRORED):
             name = f"{name or 'tensor'}#{index}"
             while name in taken:
                 name += "_"

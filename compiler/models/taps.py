@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.ir import Tap
+from edgemon.compiler.ir import MIRRORED, Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
 from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, only_bias
+from edgemon.runtime.mirror import MIRROR
 
 DTYPES = ("int8", "uint8", "int16", "float32")
 MAX_LENGTH = 1 << 20
@@ -26,10 +28,13 @@ def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
 
 
 def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
-    """The tensors of a rule, or the one with this name or with a name that alone ends so.
+    """The tensors of a rule, or the one with this name or with a name that alone ends so; with
+    ``@mirror`` behind it, as the mirrored image causes them.
 
     Raises ModelError for an unknown name, and for a tensor that monitors cannot read.
     """
+    if text.endswith(MIRRORED):
+        return as_mirrored(choose(graph, text.removesuffix(MIRRORED)))
     if text in _RULES:
         tensors = suggest(graph).get(text)
         if tensors is None:
@@ -55,6 +60,11 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     return (named[0],)
 
 
+def as_mirrored(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The same tensors, as the mirrored image causes them."""
+    return tuple(replace(t, view=MIRROR) for t in tensors)
+
+
 WIDEST_INPUT = 256  # elements of a model's input that still make small tables
 
 
@@ -75,8 +85,10 @@ def tap_of(tensor: Tensor) -> Tap:
 def as_tap(tensor: Tensor) -> Tap:
     """The same without a check, for a tensor that no monitor reads."""
     if tensor.dtype == "float32" or not tensor.scale:
-        return Tap(tensor.name, tensor.dtype, tensor.length)
-    return Tap(tensor.name, tensor.dtype, tensor.length, tensor.scale, tensor.zero_point)
+        return Tap(tensor.name, tensor.dtype, tensor.length, view=tensor.view)
+    return Tap(
+        tensor.name, tensor.dtype, tensor.length, tensor.scale, tensor.zero_point, tensor.view
+    )
 
 
 def obstacle(graph: Graph, tensor: Tensor) -> str | None:

@@ -28,6 +28,7 @@ from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.errors import BackendError, InputError
 from edgemon.runtime.onnx_model import OnnxClassifier
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.taps import TapReader
 
 Array = npt.NDArray[Any]
 
@@ -74,6 +75,8 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     preprocess = Preprocess.from_json(job["preprocess"])
     spec = InputSpec.from_json(job["input"])
     taps = [(tap["position"], RowFile.open(Path(tap["file"]))) for tap in job["taps"]]
+    views = [tap["view"] for tap in job["taps"]]
+    reader = TapReader(classifier, [position for position, _ in taps], views, spec, preprocess)
     predicted = RowFile.open(Path(job["predicted"]))
     classifier.invoke_zeros()  # an output of dynamic shape has no memory before
     for position, file in taps:
@@ -95,11 +98,9 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         classes = np.empty(len(block), np.int32)
         for i, image in enumerate(x.read(block)):
             try:
-                classifier.invoke(to_input(image, preprocess, spec))
+                reader.copy(to_input(image, preprocess, spec), [values[i] for values in out])
             except InputError as error:
                 raise InputError(f"row {block[i] + job['first_row']}: {error}") from None
-            for (position, _), values in zip(taps, out, strict=True):
-                values[i] = classifier.view(position)
             classes[i] = predicted_class(classifier.view(0), output)
             reporter.done(first + i + 1)
         for (_, file), values in zip(taps, out, strict=True):

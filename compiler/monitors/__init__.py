@@ -13,6 +13,7 @@ from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, Forest
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.monitors.pattern import PatternMonitor
 from edgemon.compiler.monitors.profiles import ErrorsMonitor, ScodMonitor
@@ -31,6 +32,7 @@ PROFILES = ("errors", "scod")
 _ALL: tuple[type[MonitorEstimator], ...] = (
     *OUTPUT_SCORES,
     SecondOpinionMonitor,
+    MirrorMonitor,
     MahalanobisGapMonitor,
     RelativeMahalanobisMonitor,
     BoundaryMonitor,
@@ -50,31 +52,36 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
 )
 MONITORS = {m.kind: m for m in _ALL}
 
-YES_NO = {"yes": True, "no": False}
+YES_NO = {"yes": True, "no": False, "on": True, "off": False}
 
 
 def parse(
-    text: str,
-    *,
-    seed: int = 0,
-    profile: str = PROFILES[0],
+    text: str, *, seed: int = 0, profile: str = PROFILES[0], mirror: bool = False,
     budget: Budget = Budget(),  # noqa: B008
-) -> list[MonitorEstimator]:
+) -> list[MonitorEstimator]:  # fmt: skip
     """Estimators of a list like ``"softmax,box:gamma=0.35:tau=0.1,prophecy"``; "auto" is the
-    fusion of the profile. The budget is that of fusions without one among their settings."""
+    fusion of the profile, which with ``mirror`` may also use the mirrored image. The budget is that
+    of fusions without one among their settings."""
     if profile not in PROFILES:
         raise CompileError(f"--profile {profile}: use {' or '.join(PROFILES)}")
-    parts = (part.strip() for part in text.split(","))
-    chosen = [_one(_named(part, profile), seed, budget) for part in parts if part]
+    parts = [part for part in map(str.strip, text.split(",")) if part]
+    if mirror and AUTO not in (part.partition(":")[0] for part in parts):
+        raise CompileError(
+            f"--mirror goes with --monitor {AUTO}, not with {text!r}: name the monitor mirror, or "
+            f"write {profile}:mirror=on"
+        )
+    chosen = [_one(_named(part, profile, mirror), seed, budget) for part in parts]
     names = [m.kind for m in chosen]
     if not chosen or len(set(names)) != len(names):
         raise CompileError(f"--monitor {text!r}: name each monitor once; there are {_known()}")
     return chosen
 
 
-def _named(text: str, profile: str) -> str:
-    name, separator, settings = text.partition(":")
-    return (profile if name == AUTO else name) + separator + settings
+def _named(text: str, profile: str, mirror: bool) -> str:
+    name, *settings = text.split(":")
+    if name != AUTO:
+        return text
+    return ":".join((profile, *settings, *(["mirror=on"] if mirror else [])))
 
 
 def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:

@@ -54,8 +54,9 @@ class Term:
 
 class FusionMonitor(MonitorEstimator):
     """Base of the profiles. ``signals`` are monitors that learn from errors, ``novelty`` ones that
-    do not. After ``fit`` the members know the fit rows; ``combine`` learns the rest from held-out
-    rows, on which the members are as surprised as they will be on the device."""
+    do not; ``mirror``: may one cost a second inference, on the mirrored image? After ``fit`` the
+    members know the fit rows; ``combine`` learns the rest from held-out rows, on which the members
+    are as surprised as they will be on the device."""
 
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {
@@ -73,6 +74,7 @@ class FusionMonitor(MonitorEstimator):
         budget_kb: float = 32.0,
         budget_us: float = 0.0,
         seed: int = 0,
+        mirror: bool = False,
     ) -> None:
         self.taps = taps
         self.signals = signals
@@ -81,6 +83,7 @@ class FusionMonitor(MonitorEstimator):
         self.budget_kb = budget_kb
         self.budget_us = budget_us
         self.seed = seed
+        self.mirror = mirror
 
     @property
     def members(self) -> tuple[MonitorEstimator, ...]:

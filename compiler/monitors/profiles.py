@@ -11,10 +11,12 @@ from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, Forest
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 
+UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
 MOST_CLASSES = 10  # of a model for which boosted trees, one series a class, stay small
 
 
@@ -28,7 +30,7 @@ class ErrorsMonitor(FusionMonitor):
     )
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals = _error_signals(model, self.seed)
+        self.signals = _error_signals(model, self.seed, mirror=self.mirror)
         self.novelty = ()
         return ()
 
@@ -45,23 +47,26 @@ class ScodMonitor(FusionMonitor):
     )
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals = _error_signals(model, self.seed)
+        self.signals = _error_signals(model, self.seed, mirror=self.mirror)
         penultimate = "penultimate" in tap_rules.suggest(model.graph)
         features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
         self.novelty = (DensityMonitor(), *(features if penultimate else ()))
         return ()
 
 
-def _error_signals(model: Model, seed: int) -> tuple[MonitorEstimator, ...]:
+def _error_signals(model: Model, seed: int, *, mirror: bool) -> tuple[MonitorEstimator, ...]:
     """What this model offers, cheapest first."""
     signals: list[MonitorEstimator] = [TemperatureMonitor()]
     if "penultimate" in tap_rules.suggest(model.graph):
         signals += [
-            SecondOpinionMonitor(seed=seed), MahalanobisGapMonitor(seed=seed), BoundaryMonitor(),
+            SecondOpinionMonitor(rule=UNUSED, seed=seed),
+            MahalanobisGapMonitor(rule=UNUSED, seed=seed), BoundaryMonitor(),
             PrototypeOddsMonitor(seed=seed),
         ]  # fmt: skip
     if tap_rules.narrow_input(model.graph) is not None:
         signals.append(ForestMonitor(seed=seed))
         if model.n_classes <= MOST_CLASSES:
-            signals.append(BoostedOpinionMonitor(seed=seed))
+            signals.append(BoostedOpinionMonitor(rule=UNUSED, seed=seed))
+    if mirror:
+        signals.append(MirrorMonitor(rule=UNUSED, seed=seed))
     return tuple(signals)

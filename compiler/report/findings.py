@@ -103,6 +103,12 @@ def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
     name, metrics = monitor["name"], monitor["metrics"]
+    if monitor.get("second_inference"):
+        yield (
+            "second_inference",
+            f"{name} needs a second inference of the model for each image, on the mirrored image: "
+            "that doubles the time of the model.",
+        )
     interval = metrics["auroc_interval"]
     if interval is not None and interval[1] < 0.5:
         yield (

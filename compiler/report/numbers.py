@@ -58,7 +58,8 @@ def collect(
             "kernels": metadata["kernels"],
             "target": metadata["target"],
             "taps": [
-                {"name": t.name, "dtype": t.dtype, "length": t.length} for t in fitted.program.taps
+                {"name": t.name, "dtype": t.dtype, "length": t.length, "view": t.view}
+                for t in fitted.program.taps
             ],
         },
         "accuracy": manifest["accuracy"],
@@ -87,6 +88,7 @@ def collect(
             "monitors_bytes": manifest["bytes"]["monitors"],
             "estimated_us": manifest["estimated_us"],
             "workspace_bytes": runtime.workspace_size,
+            "second_inference": fitted.program.second_inference,
             "steps": sum(cost.steps(fitted.program).values()),
             "steps_by_op": cost.steps(fitted.program),
         },

@@ -17,7 +17,6 @@ from edgemon.bench.compare.measures import measure, scod_mcc
 from edgemon.bench.compare.panel import Options, Panel, Split
 from edgemon.bench.compare.rows import UNKNOWN, load_rows
 from edgemon.bench.compare.spec import Case, Spec
-from edgemon.bench.tuning import best_mcc_threshold
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import fit_monitors
 from edgemon.compiler.metrics import Confusion
@@ -26,6 +25,7 @@ from edgemon.compiler.monitors import MONITORS, MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.tuning import best_mcc_threshold
 from edgemon.runtime.monitor import Monitor
 from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording
@@ -306,7 +306,7 @@ def test_a_table_of_features_and_one_of_labels(tmp_path: Path) -> None:
 def test_specifications_that_are_shipped() -> None:
     folder = Path(__file__).parents[2] / "bench" / "compare"
     names = {path.stem: Spec.read(path).cases for path in folder.glob("*.toml")}
-    assert names.keys() == {"cifar10", "gtsrb", "patterns", "tabular"}
+    assert names.keys() == {"cifar10", "gtsrb", "mirror", "patterns", "tabular"}
     assert len(names["tabular"]) == 16
     assert {c.group for c in names["tabular"]} == {"tabular"}
     assert names["tabular"][0].model.endswith("/BM1.tflite")

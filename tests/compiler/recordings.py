@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,23 +10,24 @@ import numpy as np
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.recording import Recording
+from edgemon.runtime.mirror import MIRROR
 
 CLASSES, WIDTH = 4, 12
 
 
 def taps_for(dtype: str) -> tuple[Tap, ...]:
-    """Output, logits and features of a classifier."""
+    """Output, logits and features of a classifier, and features of the mirrored image."""
     if dtype == "float32":
-        return tuple(
+        output, logits, features = (
             Tap(n, dtype, k)
             for n, k in (("output", CLASSES), ("logits", CLASSES), ("features", WIDTH))
         )
-    scale = float(np.float32(0.11))
-    return (
-        Tap("output", dtype, CLASSES, 1 / 256, -128),
-        Tap("logits", dtype, CLASSES, scale, 5),
-        Tap("features", dtype, WIDTH, scale, -128),
-    )
+    else:
+        scale = float(np.float32(0.11))
+        output = Tap("output", dtype, CLASSES, 1 / 256, -128)
+        logits = Tap("logits", dtype, CLASSES, scale, 5)
+        features = Tap("features", dtype, WIDTH, scale, -128)
+    return output, logits, features, replace(features, view=MIRROR)
 
 
 def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
@@ -36,7 +38,8 @@ def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
     features = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
     logits = features @ centres.T / 4
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
-    real = (p / p.sum(axis=1, keepdims=True), logits, features)
+    mirrored = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
+    real = (p / p.sum(axis=1, keepdims=True), logits, features, mirrored)
     taps = taps_for(dtype)
     folder.mkdir(parents=True, exist_ok=True)
     files = []

@@ -24,6 +24,7 @@ TAPS = {
     **dict.fromkeys(("second_opinion", "mahalanobis_gap", "rmds"), ("features",)),
     **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
     **dict.fromkeys(("errors", "scod"), ("features", "logits")),
+    "mirror": ("features", "features@mirror"),
     "fdbd": ("features", "logits"),
     "react": ("features", "logits"),
     "forest": ("features", "logits"),
@@ -36,8 +37,8 @@ TAPS = {
 }
 # These bring thresholds of their own; the others' are calibrated.
 OWN_RULE = {
-    "boosted_opinion", "box", "deepinfer", "forest", "mahalanobis_gap", "pattern", "prophecy",
-    "second_opinion", "selfchecker",
+    "boosted_opinion", "box", "deepinfer", "forest", "mahalanobis_gap", "mirror", "pattern",
+    "prophecy", "second_opinion", "selfchecker",
 }  # fmt: skip
 # deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
 WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes"}
@@ -167,3 +168,28 @@ def test_settings_are_parsed_with_their_types() -> None:
     assert prophecy.get_params()["on_off"] is True
     assert prophecy.get_params()["prune"] is False
     assert gen.get_params()["gamma"] == 0.2
+    off, on = parse("errors,scod:mirror=on")
+    assert (off.get_params()["mirror"], on.get_params()["mirror"]) == (False, True)
+
+
+def test_the_mirror_flag_is_for_the_fusion_of_the_profile() -> None:
+    (both,) = parse("auto:budget_kb=8", profile="scod", mirror=True)
+    assert (both.kind, both.get_params()["budget_kb"]) == ("scod", 8)
+    assert both.get_params()["mirror"] is True
+    with pytest.raises(CompileError, match="--mirror goes with --monitor auto, not with 'errors'"):
+        parse("errors", mirror=True)
+
+
+def test_mirror_without_a_mirrored_layer_is_refused(splits: Splits) -> None:
+    with pytest.raises(CompileError, match="--taps mirror=logits"):
+        MONITORS["mirror"](taps=("features", "logits")).fit(splits["fit"])
+
+
+def test_a_mirrored_layer_tells_what_the_layer_alone_does_not(splits: Splits) -> None:
+    """Its noise is another one, so that two inferences know more than one."""
+    pair = [MONITORS["mirror"](taps=TAPS["mirror"]), MONITORS["second_opinion"](taps=("features",))]
+    fitted = fitting.fit_monitors(pair, "output", splits, FalseAlarmTarget())
+    both, one = (q.auroc for q in fitted.quality)
+    assert both is not None
+    assert one is not None
+    assert 1 - both < (1 - one) / 2

@@ -156,7 +156,7 @@ def test_kernel_sets_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     tap = Tap("output", "int8", 2, 0.1, 0)
     own = recorded(tmp_path, tap, [[10, -20], [11, -20], [12, 13], [5, 0]], [0, 0, 0, 0])
     other = recorded(
-        tmp_path, replace(tap, name="other"), [[14, -20], [11, -20], [13, 13], [5, 0]], [0] * 4
+        tmp_path, replace(tap, tensor="other"), [[14, -20], [11, -20], [13, 13], [5, 0]], [0] * 4
     )
     other = replace(other, taps=own.taps)
     found = kernel_sets.compare(largest_above(tap, 12), 1, "reference", own, other)
