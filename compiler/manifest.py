@@ -149,11 +149,9 @@ def groups_json(
     one row counted; None where rows come by themselves."""
     if by is None:
         return None
-    return {
-        "by": by,
-        **{name: len(np.unique(r.groups)) for name, r in rows.items() if r.groups is not None},
-        "drawn": len(np.unique(fitted.draws.groups)) if any(fitted.calibrated) else None,
-    }
+    counted = {**rows, "drawn": fitted.draws}
+    counts = {n: len(np.unique(r.groups)) for n, r in counted.items() if r.groups is not None}
+    return {"by": by, **counts, "drawn": counts["drawn"] if any(fitted.calibrated) else None}
 
 
 def source_json(spec: str) -> dict[str, Any]:
