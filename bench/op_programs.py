@@ -81,6 +81,13 @@ def _integer_sum(b: Builder, x: int, _: int) -> None:
     b.node("sum", b.node("gather", x, tables=_gather(b, x)))
 
 
+def _wide_affine(rows: int) -> Add:
+    def add(b: Builder, x: int, predicted: int) -> None:
+        _affine(rows)(b, b.node("gather", x, tables=_gather(b, x)), predicted)
+
+    return add
+
+
 def _affine(rows: int) -> Add:
     def add(b: Builder, x: int, _: int) -> None:
         size = rows * b.value(x).length
@@ -190,6 +197,7 @@ def _i32(size: int) -> Array:
 
 _EVERY = (*INTEGERS, *FLOATS)
 _LENGTHS = (8, 43, 256, 1024)
+_FORESTS = ((1, 6), (1, 9), (1, 12), (2, 6), (3, 6), (4, 6), (8, 9), (100, 6))  # trees, depth
 _OPS: tuple[tuple[str, tuple[str, ...], tuple[int, ...], Add], ...] = (
     ("argmax", _EVERY, _LENGTHS, _op("max")),
     ("gather", _EVERY, _LENGTHS, _op("gather", _gather)),
@@ -207,13 +215,15 @@ _SHAPED: tuple[
     tuple[str, tuple[str, ...], tuple[tuple[int, Any], ...], Callable[[Any], Add]], ...
 ] = (
     ("affine", _EVERY, ((8, 64), (64, 1), (64, 10), (64, 64), (200, 10), (512, 32)), _affine),
+    ("wide affine", ("int16",), ((10, 10), (64, 10), (64, 64), (256, 10)), _wide_affine),
+    ("affine", FLOATS, ((1, 1), (9, 9), (10, 43), (43, 10), (60, 10)), _affine),
+    ("distances", FLOATS, ((9, 10), (12, 40), (43, 10)), _distances),
     ("reduce", _EVERY, ((64, 64), (1024, 16), (4096, 64), (3072, 3), (16384, 16)), _reduce),
     ("distances", FLOATS, ((8, 10), (32, 40), (64, 10), (64, 80), (128, 10)), _distances),
     ("kernels", FLOATS, ((20, 20), (80, 8), (320, 8), (640, 4), (1280, 4)), _kernels),
     ("tables", FLOATS, ((8, 16), (16, 64), (64, 32)), _lookups),
-    ("logsumexp", FLOATS, ((10, 1), (80, 10), (640, 10), (200, 1)), _logsumexp),
+    ("logsumexp", FLOATS, ((10, 1), (43, 1), (80, 10), (640, 10), (200, 1)), _logsumexp),
     ("boxes", _EVERY, ((8, 4), (64, 1), (64, 10), (256, 4)), _boxes),
-    ("trees", _EVERY, tuple((64, v) for v in ((1, 6), (1, 12), (3, 6), (4, 6), (8, 9), (100, 6))),
-     _trees),
+    ("trees", _EVERY, tuple((64, v) for v in _FORESTS), _trees),
     ("hamming", _EVERY, ((32, 10), (64, 10), (64, 64), (256, 64)), _hamming),
 )  # fmt: skip

@@ -19,9 +19,11 @@ from edgemon.targets import OpTimes
 
 Parts = dict[str, int]
 
+BYTES = ("int8", "uint8")
 BYTE_LANES = 16  # channels that ``reduce`` sums side by side (em_ops.c)
 AFFINE_PART = 64  # elements of the input that integer ``affine`` takes at a time (em_ops_dense.c)
 SUM_LANES, SHORT_SUM = 8, 64  # of float sums (em_math.h)
+SUM_TAIL = 4  # terms behind whole lanes that compilers take at a time
 TREES_TOGETHER = 4  # (em_ops_rules.c)
 
 
@@ -52,11 +54,11 @@ def of_node(node: Node, inputs: Sequence[Value]) -> Parts:
 
 def _elements(node: Node, x: Value) -> Parts:
     """Of what is read or written, whichever is longer."""
-    return {"vector" if _is_float(x) else "scalar": max(x.length, node.value.length)}
+    return {"vector" if _is_float(x) else _one_by_one(x): max(x.length, node.value.length)}
 
 
 def _search(_: Node, x: Value) -> Parts:
-    return {"scalar": x.length}
+    return {_one_by_one(x): x.length}
 
 
 def _copied(node: Node, _: Value) -> Parts:
@@ -72,7 +74,7 @@ def _reduce(node: Node, x: Value) -> Parts:
     positions = x.length // channels
     if _is_float(x):
         return _float_sums("reduce_float", channels, positions)
-    lanes = channels - channels % BYTE_LANES if x.dtype in ("int8", "uint8") else 0
+    lanes = channels - channels % BYTE_LANES if x.dtype in BYTES else 0
     return {
         "row": lanes // BYTE_LANES + channels - lanes,
         "reduce_int": lanes * positions,
@@ -84,8 +86,10 @@ def _affine(node: Node, x: Value) -> Parts:
     rows = node.value.length
     if _is_float(x):
         return _float_sums("affine_float", rows, x.length)
+    if x.dtype == "int32":
+        return {"row": rows, "affine_wide": rows * x.length}
     return {
-        "scalar": x.length,  # to 16 bits
+        "vector": x.length,  # to 16 bits
         "row": rows * -(-x.length // AFFINE_PART),
         "affine_int": rows * x.length,
     }
@@ -104,13 +108,18 @@ def _float_sums(kind: str, sums: int, terms: int) -> Parts:
     padded = SUM_LANES
     while padded < terms:
         padded *= 2
-    long = {"long_sum": sums * padded} if terms > SHORT_SUM else {}
-    return {"sum": sums, kind: sums * padded, **long}
+    found = {"sum": sums, kind: sums * padded}
+    if terms > SHORT_SUM:
+        found["long_sum"] = sums * padded
+    elif terms > SUM_LANES and terms % SUM_TAIL:
+        found["ragged"] = sums
+    return found
 
 
 def _logsumexp(node: Node, x: Value) -> Parts:
     groups = node.value.length
-    return {"sum": groups, "scalar": x.length, "exp": x.length, "log": groups}
+    found = _float_sums("logsumexp", groups, x.length // groups)
+    return {**found, "logsumexp": x.length, "scalar": x.length, "log": groups}
 
 
 def _tables(node: Node, x: Value) -> Parts:
@@ -123,27 +132,31 @@ def _boxes(node: Node, x: Value) -> Parts:
 
 
 def _trees(node: Node, _: Value) -> Parts:
-    """Four trees go side by side, as many steps as the deepest of them."""
+    """Four trees go side by side, as many steps as the deepest of them. Of those that are left
+    over, the deepest waits for its memory, and the others fill the wait."""
     depths = node.tables[2][1::2].astype(np.int64)
     together = len(depths) - len(depths) % TREES_TOGETHER
     deepest = depths[:together].reshape(-1, TREES_TOGETHER).max(axis=1, initial=0)
-    return {
-        "trees": TREES_TOGETHER * int(deepest.sum()),
-        "tree": int(depths[together:].sum()),
-    }
+    left = depths[together:]
+    alone = int(left.max(initial=0))
+    return {"trees": TREES_TOGETHER * int(deepest.sum()) + int(left.sum()) - alone, "tree": alone}
 
 
-def _hamming(node: Node, _: Value) -> Parts:
+def _hamming(node: Node, x: Value) -> Parts:
     """The bits of the input, then the patterns of the class with the most."""
     threshold, index, _words, first = node.tables
     bits = index.size // (first.size - 1) or threshold.size
     most = _most(first)
-    return {"scalar": bits, "row": most, "hamming": most * -(-bits // 32)}
+    return {_one_by_one(x): bits, "row": most, "hamming": most * -(-bits // 32)}
 
 
 def _most(first: npt.NDArray[np.uint32]) -> int:
     """Entries of the class that has the most, from where each class begins."""
     return int(np.diff(first.astype(np.int64)).max())
+
+
+def _one_by_one(x: Value) -> str:
+    return "byte" if x.dtype in BYTES else "scalar"
 
 
 def _is_float(x: Value) -> bool:
