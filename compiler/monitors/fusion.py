@@ -135,8 +135,10 @@ class FusionMonitor(MonitorEstimator):
         own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
 
         def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
-            parts = [[surprises[i] for i in group] for group in (learned, new)]
-            return bill.together([*learned, *new]) + own_cost(*parts, bill.times)
+            added = own_cost(
+                [surprises[i] for i in learned], [surprises[i] for i in new], bill.times
+            )
+            return bill.together([*learned, *new]) + added
 
         new = self._novelty_that_fits(bill, own, cost)
         self.choices_: list[Choice] = choose(
