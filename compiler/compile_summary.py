@@ -83,6 +83,9 @@ def _show_comparison(terminal: Terminal, manifest: dict[str, Any], time: tuple[s
         ],
         title="the signals alone, under the same promise, cheapest first",
     )  # fmt: skip
+    second = [c["signal"] for c in manifest["comparison"] if c["second_inference"]]
+    if second:
+        terminal.note(f"{', '.join(second)}: plus a second inference of the model for each image")
     for monitor in manifest["monitors"]:
         _show_selection(terminal, monitor)
 

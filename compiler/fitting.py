@@ -79,6 +79,7 @@ class Candidate:
     quality: Quality
     # Of one that answers itself: test rows that it alone has right, and that the model alone has.
     opinion: tuple[int, int] | None = None
+    second_inference: bool = False  # which no cost here includes
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -252,6 +253,7 @@ def _compare(
         yield Candidate(
             member.kind, member not in fusion.signals, id(member) in kept, cost.size_bytes,
             cost.microseconds, found, _opinion(member, test),
+            program.only(member.kind).second_inference,
         )  # fmt: skip
 
 

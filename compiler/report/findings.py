@@ -86,6 +86,15 @@ def _independent(split: dict[str, Any]) -> dict[str, int]:
     return {name: round(split[name] * share) for name in ("rows", "wrong")}
 
 
+_REMEDIES = (
+    ("replace_the_model", "Replace the model, or retrain its last layer."),
+    (
+        "answer_by_both_inferences",
+        "It sees two inferences: where there is time for both, let their mean answer.",
+    ),
+)
+
+
 def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """A signal that answers better than the model itself should take its place."""
     for candidate in document.get("comparison", ()):
@@ -93,11 +102,11 @@ def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             continue
         better, worse = candidate["opinion"]
         if better > worse and binomtest(better, better + worse).pvalue < SURE:
+            kind, remedy = _REMEDIES[candidate["second_inference"]]
             yield (
-                "replace_the_model",
+                kind,
                 f"{candidate['signal']} answers better than the model itself: of the test rows "
-                f"that one of them has wrong it has {better} right and the model {worse}. Replace "
-                "the model, or retrain its last layer.",
+                f"that one of them has wrong it has {better} right and the model {worse}. {remedy}",
             )
 
 

@@ -384,14 +384,16 @@ def test_findings_of_leakage_and_of_a_better_opinion() -> None:
         "monitors": [],
         "promise": None,
         "comparison": [
-            {"signal": "second_opinion", "opinion": [80, 20]},
-            {"signal": "boosted_opinion", "opinion": [30, 28]},
-            {"signal": "msp_t", "opinion": None},
+            {"signal": "second_opinion", "opinion": [80, 20], "second_inference": False},
+            {"signal": "boosted_opinion", "opinion": [30, 28], "second_inference": False},
+            {"signal": "msp_t", "opinion": None, "second_inference": False},
+            {"signal": "mirror", "opinion": [90, 20], "second_inference": True},
         ],
     }
     found = {f["kind"]: f["text"] for f in findings(plain)}
     assert "98.0% of the threshold rows rightly, but 85.0% of the test rows" in found["leakage"]
     assert found["replace_the_model"].startswith("second_opinion answers better")
+    assert found["answer_by_both_inferences"].startswith("mirror answers better")
     alike = {**plain["splits"], "test": {"rows": 1000, "wrong": 25, "groups": None}}
     expected = {**plain, "splits": alike, "options": {"expect_accuracy": 0.9}, "comparison": []}
     assert {f["kind"] for f in findings(expected)} == {"leakage", "few_wrong_test_rows"}
