@@ -63,7 +63,7 @@ def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_a_fused_score_is_the_devices(rows: Rows) -> None:
     fusion = Fitter(rows.fit).fit_members(scod())
-    fused = Fused(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.fitted_), rows)
+    fused = Fused.of(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.fitted_), rows)
     for start in (0, 400):  # what it learns differs, and so do its tables
         fused.learn(np.arange(start, start + 500))
         program = fused.program()
