@@ -23,29 +23,38 @@ LARGEST_WHOLE = 1 << 30  # of table entries
 FAULT = 1 << 62  # above every whole score
 
 
-def set_thresholds(
+def find_thresholds(
     program: Program, wanted: Sequence[bool], rows: Sequence[Recording], target: Target
-) -> Program:
-    """The program with thresholds that keep to the target on held-out rows.
+) -> list[list[Any]]:
+    """Raw thresholds that keep to the target on held-out rows.
 
-    ``wanted`` speaks of the first monitors; the others stay as they are. With ``per_class`` a
-    monitor's score becomes its excess over the threshold of the predicted class. Of several
-    recordings, one a kernel set, each gives its thresholds, and the strictest keep to the target
-    under all of them.
+    Of each monitor that is wanted a single one, or with ``per_class`` one of each predicted class;
+    of the others none. ``wanted`` speaks of the first monitors. Of several recordings, one a kernel
+    set, each gives its thresholds, and the strictest keep to the target under all of them.
     """
     if not any(wanted):
-        return program
+        return [[] for _ in wanted]
     each = [_thresholds(program, wanted, recording, target) for recording in rows]
+    return [
+        [target.strictest(found) for found in zip(*under_each, strict=True)]
+        for under_each in zip(*each, strict=True)
+    ]
+
+
+def set_thresholds(
+    program: Program, thresholds: Sequence[Sequence[Any]], *, per_class: bool
+) -> Program:
+    """The program with these thresholds of its first monitors; those without stay as they are.
+    With ``per_class`` a score becomes its excess over the threshold of the predicted class."""
     monitors = list(program.monitors)
     grown = _Grown(program)
-    for i, calibrates in enumerate(wanted):
-        if not calibrates:
+    for i, of_classes in enumerate(thresholds):
+        if not of_classes:
             continue
-        by_class = [target.strictest(found) for found in zip(*(e[i] for e in each), strict=True)]
-        if target.per_class:
-            monitors[i] = grown.excess(monitors[i], by_class)
+        if per_class:
+            monitors[i] = grown.excess(monitors[i], of_classes)
         else:
-            (threshold,) = by_class
+            (threshold,) = of_classes
             monitors[i] = replace(monitors[i], alarm_above=threshold, uncertain_above=threshold)
     return grown.builder.program(program.predicted, monitors)
 

@@ -21,7 +21,8 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "missed", "kB", *time),
         [
             (
-                m["name"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
+                m["name"], "by class" if m["class_thresholds"] else m["threshold"],
+                m["threshold_from"], m["mcc"], m["auroc"],
                 percent(m["false_alarm_rate"]), percent(m["miss_rate"]),
                 *_cost(m["bytes"], m["estimated_us"]),
             )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import reference
-from edgemon.compiler.calibration import drawn, set_thresholds
+from edgemon.compiler.calibration import drawn, find_thresholds, set_thresholds
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.emit import flat
@@ -59,7 +59,9 @@ class Fitted:
     draws: Recording  # those of them that thresholds were set on, see ``calibration.drawn``
     comparison: tuple[Candidate, ...]  # of fusions' signals
     tie_broken: tuple[bool, ...]  # is a monitor's score a rank, with ties broken by the softmax?
-    excess: tuple[bool, ...]  # is it the excess over the threshold of the predicted class?
+    # Where a monitor's score is the excess over the threshold of the predicted class: of each class
+    # that threshold, as people are shown scores. Empty otherwise.
+    class_thresholds: tuple[tuple[float, ...], ...]
 
     @property
     def judges(self) -> tuple[Monitor, ...]:
@@ -141,7 +143,12 @@ def fit_monitors(
         drawn(r, target, seed)
         for r in (threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels))
     ]
-    program = set_thresholds(program, calibrated, held_out, target)
+    thresholds = find_thresholds(program, calibrated, held_out, target)
+    shown = tuple(
+        tuple(map(m.shown, found)) if target.per_class else ()
+        for m, found in zip(program.monitors, thresholds, strict=False)
+    )
+    program = set_thresholds(program, thresholds, per_class=target.per_class)
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
     comparison = [
@@ -154,7 +161,7 @@ def fit_monitors(
         program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
         held_out[0], tuple(comparison),
         tuple(a is not b for a, b in zip(plain, scores, strict=True)),
-        tuple(yes and target.per_class for yes in calibrated),
+        shown,
     )  # fmt: skip
 
 
@@ -244,7 +251,8 @@ def _compare(
     target: Target, times: OpTimes | None,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = members_program(fusion, output, test)
-    program = set_thresholds(program, (True,) * len(fusion.fitted_), held_out, target)
+    thresholds = find_thresholds(program, (True,) * len(fusion.fitted_), held_out, target)
+    program = set_thresholds(program, thresholds, per_class=target.per_class)
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
     bill = Bill(program, times)
     kept = {id(t.member) for t in fusion.terms_}

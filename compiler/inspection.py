@@ -133,7 +133,8 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
         [
             (
-                m["name"], m["threshold"], m["threshold_from"], m["mcc"], m["auroc"],
+                m["name"], "by class" if m["class_thresholds"] else m["threshold"],
+                m["threshold_from"], m["mcc"], m["auroc"],
                 percent(m["false_alarm_rate"]), m["bytes"],
             )
             for m in content["monitors"]

@@ -69,11 +69,11 @@ def metadata(
 def _rules(fitted: Fitted) -> list[str]:
     """What each monitor says when it alarms, of the score that it has come to."""
     return [
-        EXCESS.format(what=e.what) if excess
+        EXCESS.format(what=e.what) if by_class
         else RANKED.format(what=e.what) if ranked
         else e.reason()
-        for e, ranked, excess in zip(
-            fitted.estimators, fitted.tie_broken, fitted.excess, strict=True
+        for e, ranked, by_class in zip(
+            fitted.estimators, fitted.tie_broken, fitted.class_thresholds, strict=True
         )
     ]  # fmt: skip
 
@@ -104,7 +104,8 @@ def _origin(model: Model) -> dict[str, Any]:
 
 def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str, Any]]:
     """What is known about each monitor: thresholds, bytes, quality, what it learned; its time where
-    the times of the target are known."""
+    the times of the target are known. Where it has ``class_thresholds``, one of each class of the
+    model, its score is the excess over that of the predicted class."""
     bill = Bill(fitted.program, times)
     costs = [bill.together([i]) for i in range(len(fitted.judges))]
     alone = {m.name: fitted.program.only(m.name) for m in fitted.judges}
@@ -122,20 +123,20 @@ def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str
             "threshold_raw": m.alarm_above,
             "threshold_from": "held-out" if calibrated else "method",
             "ties_broken_by_softmax": ranked,
-            "score_is_excess_over_class_threshold": excess,
+            "class_thresholds": list(by_class) or None,
             "bytes": cost.size_bytes,
             "estimated_us": cost.microseconds,
             **quality.to_json(),
             "details": e.details(),
         }
-        for m, e, rule, calibrated, quality, ranked, excess, cost in zip(
+        for m, e, rule, calibrated, quality, ranked, by_class, cost in zip(
             fitted.judges,
             fitted.estimators,
             _rules(fitted),
             fitted.calibrated,
             fitted.quality,
             fitted.tie_broken,
-            fitted.excess,
+            fitted.class_thresholds,
             costs,
             strict=True,
         )

@@ -316,7 +316,12 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     """Their alarms once called an excess over a threshold, or a rank, a probability."""
     model = write_tiny(tmp_path / "tiny.tflite")
     common = ("compile", model, "--data", tiny_data, "--false-alarm", "0.2", "--confidence", "0.8")
-    document(*common, "--monitor", "softmax", "--per-class", "--out", tmp_path / "a")
+    found = document(*common, "--monitor", "softmax", "--per-class", "--out", tmp_path / "a")
+    by_class = found["monitors"][0]["class_thresholds"]
+    assert len(by_class) == 3
+    assert all(0 < p < 1 for p in by_class)
+    assert "threshold of the predicted class" in (tmp_path / "a" / "report.html").read_text()
+    assert "by class" in edgemon("inspect", tmp_path / "a").stdout
     lines = edgemon("run", tmp_path / "a", "--data", tiny_data, "--json-lines").stdout.splitlines()
     reasons = {r["reason"] for r in map(json.loads, lines) if r.get("verdict") == "alarm"}
     assert reasons

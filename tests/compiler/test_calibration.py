@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from edgemon.compiler import evaluation, fitting, reference
-from edgemon.compiler.calibration import drawn, set_thresholds
+from edgemon.compiler.calibration import drawn, find_thresholds, set_thresholds
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
@@ -156,7 +156,8 @@ def test_faults_count_as_alarms_when_thresholds_are_set(tmp_path: Path) -> None:
     """Their score is stored as 0, which once made them look like the calmest of rows."""
     target = FalseAlarmTarget(0.1, 0.9)
     rows = faulty_rows(tmp_path, 8)
-    program = set_thresholds(faulty_program(), (True,), [rows], target)
+    found = find_thresholds(faulty_program(), (True,), [rows], target)
+    program = set_thresholds(faulty_program(), found, per_class=False)
     found = evaluation.evaluate(program, rows)
     assert (found.verdicts[:8, 0] == Verdict.FAULT).all()
     assert 8 <= (found.verdicts[:, 0] != Verdict.TRUST).sum() <= 20
@@ -165,7 +166,7 @@ def test_faults_count_as_alarms_when_thresholds_are_set(tmp_path: Path) -> None:
 def test_more_faults_than_the_promise_admits_are_refused(tmp_path: Path) -> None:
     rows, target = [faulty_rows(tmp_path, 40)], FalseAlarmTarget(0.1, 0.9)
     with pytest.raises(CompileError, match="m: more threshold rows are faults"):
-        set_thresholds(faulty_program(), (True,), rows, target)
+        find_thresholds(faulty_program(), (True,), rows, target)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
