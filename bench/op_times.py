@@ -17,21 +17,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from edgemon.bench.latency import NO_MODEL
+from edgemon.bench.latency import fastest
 from edgemon.bench.op_programs import Probe, probes
 from edgemon.compiler import timing
-from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program, Tap
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import Terminal
-from edgemon.runtime.monitor import Monitor as Runtime
 from edgemon.targets import PARTS, OpTimes
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 ROWS = 16  # of inputs
-ROUNDS, BATCHES = 100, 10  # of each program; rounds go through all programs in turn
+ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,9 @@ class Measured:
 def measure(progress: Progress = unheard) -> Measured:
     """Time all programs here, and fit."""
     found = tuple(probes())
-    measured = _time([p.program for p in found], progress)
-    times = fit([p.program for p in found], measured)
+    programs = [p.program for p in found]
+    measured = fastest(programs, [_inputs(p.taps) for p in programs], ROUNDS, progress)
+    times = fit(programs, measured)
     estimated = np.array([timing.nanoseconds(p.program, times) for p in found])
     return Measured(times, found, measured, estimated)
 
@@ -100,19 +99,6 @@ def show(terminal: Terminal, found: Measured) -> None:
 
 def _quantiles(ratio: Floats) -> list[float]:
     return [float(v) for v in np.quantile(ratio, [0.1, 0.5, 0.9])]
-
-
-def _time(programs: Sequence[Program], progress: Progress) -> Floats:
-    """ns of one evaluation of each."""
-    runs = [
-        (Runtime(flat.write(flat.Artifact(p, NO_MODEL, {}))), _inputs(p.taps)) for p in programs
-    ]
-    best = np.full(len(programs), np.inf)
-    for done in range(ROUNDS):
-        for i, (monitor, taps) in enumerate(runs):
-            best[i] = min(best[i], *monitor.nanoseconds(taps, BATCHES))
-        progress(done + 1, ROUNDS)
-    return best
 
 
 def _inputs(taps: Sequence[Tap]) -> list[Array]:

@@ -48,12 +48,14 @@ def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Do
             for done, (name, estimator) in enumerate(estimators.items(), 1):
                 found[name] = panel.judge(estimator)
                 progress(done, len(estimators))
+        judged = [content for content in found.values() if "program" in content]
+        with reporter.stage(f"{case.name}: timing") as progress:
+            programs = [content.pop("program") for content in judged]
+            times = costs.nanoseconds(programs, rows.pool[0], progress)
+    for content, ns in zip(judged, times, strict=True):
+        content["nanoseconds"] = ns
+        content["share_of_model"] = content["second_inference"] + ns / 1e3 / model_us
     wrong = rows.wrong
-    for content in found.values():
-        if "nanoseconds" in content:
-            content["share_of_model"] = (
-                content["second_inference"] + content["nanoseconds"] / 1e3 / model_us
-            )
     return {
         "name": case.name, "group": case.group, "model": case.model,
         "rows": {

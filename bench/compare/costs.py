@@ -6,6 +6,7 @@ Times are the smallest of many: what a busy machine adds to them is no property 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Program
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.recording import Recording
+from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import quiet_interpreter
 from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.preprocess import Preprocess, to_input
@@ -30,12 +32,14 @@ def size_bytes(program: Program) -> int:
     return flat.monitor_bytes(program)[program.monitors[0].name]
 
 
-def nanoseconds(program: Program, rows: Recording) -> float:
-    """Time of one evaluation of the first monitor in C."""
-    alone = program.only(program.monitors[0].name)
+def nanoseconds(
+    programs: Sequence[Program], rows: Recording, progress: Progress = unheard
+) -> list[float]:
+    """Of one evaluation of each program's first monitor in C."""
+    alone = [p.only(p.monitors[0].name) for p in programs]
     some = np.arange(min(ROWS, len(rows)))
-    taps = [np.asarray(rows.codes(t.name, some)) for t in alone.taps]
-    return latency.in_c(alone, taps)["all"].min
+    taps = [[np.asarray(rows.codes(t.name, some)) for t in p.taps] for p in alone]
+    return latency.fastest(alone, taps, ROUNDS, progress).tolist()
 
 
 def estimated_ns(program: Program) -> float | None:

@@ -66,7 +66,7 @@ class Panel:
         self._judges: dict[int, Judge] = {}
 
     def judge(self, estimator: MonitorEstimator) -> Document:
-        """Bytes, time and numbers of a monitor, or why it is left out."""
+        """Bytes and numbers of a monitor, the ``program`` to be timed, or why it is left out."""
         try:
             if isinstance(estimator, FusionMonitor):
                 return self._fusion(estimator)
@@ -121,8 +121,8 @@ class Panel:
         """``program`` (the one that is certified) and ``scores`` are those of the first split."""
         seed, test = self.options.seed, self.splits[0].test
         return {
+            "program": program,
             "bytes": costs.size_bytes(program),
-            "nanoseconds": costs.nanoseconds(program, self.rows.pool[0]),
             "second_inference": program.only(program.monitors[0].name).second_inference,
             "estimated_ns": costs.estimated_ns(program),
             "resplits": average(numbers[1:] if self.first_is_fixed else numbers, seed),

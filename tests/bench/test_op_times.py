@@ -21,7 +21,6 @@ from tests.command_line import document, edgemon
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested here does not depend on how well times are measured."""
     monkeypatch.setattr(op_times, "ROUNDS", 1)
-    monkeypatch.setattr(op_times, "BATCHES", 1)
 
 
 def test_every_part_occurs_in_several_sizes() -> None:
