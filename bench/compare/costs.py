@@ -39,7 +39,7 @@ def nanoseconds(
     alone = [p.only(p.monitors[0].name) for p in programs]
     some = np.arange(min(ROWS, len(rows)))
     taps = [[np.asarray(rows.codes(t.name, some)) for t in p.taps] for p in alone]
-    return latency.fastest(alone, taps, ROUNDS, progress).tolist()
+    return [float(v) for v in latency.fastest(alone, taps, ROUNDS, progress)]
 
 
 def estimated_ns(program: Program) -> float | None:
