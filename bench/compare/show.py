@@ -75,8 +75,8 @@ def _case(terminal: Terminal, case: Document) -> None:
     ranked = [m["monitor"] for m in judged if m.get("ties_broken")]
     if ranked:
         terminal.note(
-            f"{', '.join(ranked)}: few values, whose ties the softmax ranks; part of what they catch "
-            "at the certified threshold is its doing"
+            f"{', '.join(ranked)}: few values, whose ties the softmax ranks; part of what they "
+            "catch at the certified threshold is its doing"
         )
     _estimates(terminal, judged)
     for m in case["monitors"]:
