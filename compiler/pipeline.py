@@ -83,7 +83,7 @@ class Options:
         return {
             "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
             "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
-            "target": self.target, "certify_kernels": self.certify_kernels,
+            "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
             "preprocess": self.preprocess.to_json(),
             "label_order": self.label_order, "convert": self.convert, "group": self.group,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,

@@ -2,10 +2,10 @@
 
 from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
-from edgemon.targets.profile import DEFAULT, Budget, Target, load, names, read
+from edgemon.targets.profile import DEFAULT, Budget, Target, load, name_of, names, read
 from edgemon.targets.times import PARTS, OpTimes
 
 __all__ = [
     "DEFAULT", "PARTS", "Budget", "Footprint", "OpTimes", "Target", "TargetError", "load",
-    "measure", "names", "read",
+    "measure", "name_of", "names", "read",
 ]  # fmt: skip

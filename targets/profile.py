@@ -64,6 +64,11 @@ def names() -> list[str]:
     return sorted(p.stem for p in PROFILES.glob(f"*{SUFFIX}"))
 
 
+def name_of(target: str) -> str:
+    """The name of a target that was given by name or as a file."""
+    return Path(target).name.removesuffix(SUFFIX)
+
+
 def load(name: str) -> Target:
     """The target with this name, or that of a profile of one's own (a path that ends in .toml).
     Raises TargetError in one sentence."""

@@ -398,5 +398,6 @@ def test_a_profile_of_ones_own_with_a_budget_and_without_times(tmp_path: Path) -
     assert found["budget"] == {"kilobytes": 6.0, "microseconds": None}
     assert found["bytes"]["monitors"] <= 6 * 1024
     assert found["estimated_us"] is None
+    assert found["options"]["target"] == "board"  # its folder is nobody's business
     bench = ("bench", tmp_path / "b", "--data", DATA, "--rounds", "4", "--target", profile)
     assert document(*bench)["environment"]["target"] == "board"
