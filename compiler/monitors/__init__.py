@@ -81,6 +81,11 @@ def _named(text: str, profile: str, mirror: bool) -> str:
     name, *settings = text.split(":")
     if name != AUTO:
         return text
+    if mirror and any(s.partition("=")[0] == "mirror" for s in settings):
+        raise CompileError(
+            f"--monitor {text}: --mirror says that the fusion may read the mirrored image, and so "
+            "does the setting mirror: give one of them"
+        )
     return ":".join((profile, *settings, *(["mirror=on"] if mirror else [])))
 
 
@@ -97,6 +102,7 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     if issubclass(cls, FusionMonitor):
         values |= _limits(cls, budget)
+    given = set()
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator or key not in defaults:
@@ -104,6 +110,9 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
                 f"--monitor {name}: unknown setting {setting!r}; it has "
                 f"{', '.join(defaults) or 'none'}"
             )
+        if key in given:
+            raise CompileError(f"--monitor {name}: the setting {key} is given twice")
+        given.add(key)
         if isinstance(defaults[key], bool):
             if value not in YES_NO:
                 raise CompileError(f"--monitor {name}: {key}={value!r} is not yes or no")

@@ -21,6 +21,8 @@ from edgemon.compiler.ir import Builder
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.recording import Recording
 
+SEEDS = (0, 2**32 - 1)  # that NumPy and scikit-learn take
+
 
 @dataclass(frozen=True)
 class Score:
@@ -78,11 +80,13 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     def check_settings(self) -> None:
         """Raises CompileError if a setting is outside its limits."""
-        for name, (least, most) in self.limits.items():
+        seeds = {"seed": SEEDS} if hasattr(self, "seed") else {}
+        for name, (least, most) in {**self.limits, **seeds}.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 raise CompileError(
-                    f"--monitor {self.kind}: {name}={value} must lie between {least:g} and {most:g}"
+                    f"--monitor {self.kind}: {name}={value} must lie between {least:.10g} and "
+                    f"{most:.10g}"
                 )
 
     def require_both(self, recording: Recording) -> npt.NDArray[np.bool_]:

@@ -56,6 +56,7 @@ class DeepInferMonitor(MonitorEstimator):
         self.comparator = comparator
 
     def check_settings(self) -> None:
+        super().check_settings()
         if self.comparator not in COMPARATORS:
             raise CompileError(
                 f"--monitor deepinfer: comparator={self.comparator!r} is unknown; "

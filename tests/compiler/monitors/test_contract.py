@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -153,6 +155,8 @@ def test_shared_nodes_are_shared(splits: Splits) -> None:
         ("box:gamma=wide", "gamma='wide' is not a number"),
         ("box:projection=umap", "projection='umap' is unknown; use none, simple, pca, isomap"),
         ("prophecy:on_off=0", "on_off='0' is not yes or no"),
+        ("auto:seed=1:seed=2", "errors: the setting seed is given twice"),
+        ("auto:mirror=yes:mirror=no", "errors: the setting mirror is given twice"),
     ],
 )
 def test_bad_monitor_lists_are_refused(text: str, message: str) -> None:
@@ -178,6 +182,24 @@ def test_the_mirror_flag_is_for_the_fusion_of_the_profile() -> None:
     assert both.get_params()["mirror"] is True
     with pytest.raises(CompileError, match="--mirror goes with --monitor auto, not with 'errors'"):
         parse("errors", mirror=True)
+
+
+@pytest.mark.parametrize("text", ["auto:mirror=no", "softmax, auto:budget_kb=8:mirror=yes"])
+def test_a_setting_that_the_mirror_flag_overruled_is_refused(text: str) -> None:
+    message = "--mirror says that the fusion may read .* and so does the setting mirror: give one"
+    with pytest.raises(CompileError, match=message):
+        parse(text, mirror=True)
+    assert parse(text)
+
+
+@pytest.mark.parametrize(
+    "kind", [n for n, m in MONITORS.items() if "seed" in inspect.signature(m).parameters]
+)
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_generator_takes_is_no_internal_error(kind: str, seed: int) -> None:
+    with pytest.raises(CompileError, match=f"seed={seed} must lie between 0 and 4294967295"):
+        parse(f"{kind}:seed={seed}")
+    assert parse(f"{kind}:seed={2**32 - 1}")
 
 
 def test_mirror_without_a_mirrored_layer_is_refused(splits: Splits) -> None:
