@@ -1,4 +1,4 @@
-"""Thresholds that are tuned on rows and promise nothing."""
+"""What is tuned on rows and promises nothing: thresholds, and the folds that keep rows apart."""
 
 from __future__ import annotations
 
@@ -6,8 +6,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.intervals import mcc
+
+Indices = npt.NDArray[np.int64]
+
+FOLDS = 5
+FEWEST_ERRORS = 10  # wrong rows (or groups with one) without which nothing is learned from errors
+
+
+def folds(
+    wrong: npt.NDArray[np.bool_], seed: int, groups: Codes | None
+) -> list[tuple[Indices, Indices]]:
+    """Rows to learn from and rows to judge by, each with wrong and right ones; no group (n,) is in
+    two folds. None where there are too few wrong or right rows."""
+    each = np.arange(len(wrong)) if groups is None else groups
+    if min(len(np.unique(each[wrong])), len(np.unique(each[~wrong]))) < FEWEST_ERRORS:
+        return []
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    found = kind(FOLDS, shuffle=True, random_state=seed).split(wrong, wrong, groups)
+    return [fold for fold in found if all(0 < wrong[part].sum() < len(part) for part in fold)]
 
 
 def best_mcc_threshold(score: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> float | int:
@@ -17,7 +37,9 @@ def best_mcc_threshold(score: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) ->
     kept_wrong, kept = np.cumsum(wrong[order]), np.arange(1, len(score) + 1)
     fn, tn = kept_wrong, kept - kept_wrong
     quality = mcc(np.stack([wrong.sum() - fn, (~wrong).sum() - tn, tn, fn], axis=1))
-    quality[np.append(np.diff(score[order]) == 0, False)] = np.nan  # equal scores stay together
-    best = score[order[-1]] if np.isnan(quality).all() else score[order][np.nanargmax(quality)]
+    ascending = score[order]
+    equal = ascending[1:] == ascending[:-1]
+    quality[np.append(equal, False)] = np.nan  # equal scores stay together
+    best = ascending[-1] if np.isnan(quality).all() else ascending[np.nanargmax(quality)]
     threshold: float | int = best.item()
     return threshold

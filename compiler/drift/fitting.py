@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 QUANTILES = 16  # equal shares into which the edges cut the scores
 ROWS_A_BIN = 12  # of the design half; fewer rows make fewer bins
+FEWEST_ROWS = 4 * ROWS_A_BIN
 LARGEST_BET = 0.75  # of what could lose everything
 ALARM_FACTOR = 2.0  # alarms as many times as often
 SLOPES = {  # alternatives: the log of a share changes by this times a shape of the rank in [0, 1]
@@ -76,7 +77,7 @@ def fit_drift(
     """
     order = np.random.default_rng(seed).permutation(len(scores))
     design, check = scores[order[: len(order) // 2]], scores[order[len(order) // 2 :]]
-    if len(design) < 2 * ROWS_A_BIN:
+    if len(scores) < FEWEST_ROWS:
         return None
     edges = _edges(design, alarm_above)
     blank = DriftTest(monitor, edges, np.zeros((0, len(edges) + 1), np.int32), 1, run_length)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.drift.detector import UNIT, DriftReference, DriftTest
-from edgemon.compiler.drift.fitting import fit_drift, measure_run_length
+from edgemon.compiler.drift.fitting import FEWEST_ROWS, fit_drift, measure_run_length
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.reporter import Reporter
@@ -33,9 +33,14 @@ def guard(
         run_length=run_length, confidence=confidence, seed=seed,
     )  # fmt: skip
     if found is None:
+        if len(scores) < FEWEST_ROWS:
+            why, remedy = "are too few", "more rows (--calibrate)"
+        else:
+            why = f"with the few scores of {monitor.name} are no base"
+            remedy = "a monitor with finer scores first (--monitor)"
         reporter.warn(
-            f"{len(scores)} threshold rows are too few for a drift test, the bundle has none: give "
-            "more rows (--calibrate), or none is wanted with --drift-run-length 0"
+            f"{len(scores)} threshold rows {why} for a drift test, the bundle has none: give "
+            f"{remedy}, or none is wanted with --drift-run-length 0"
         )
         return None, None
     if fitted.threshold_rows.groups is not None:

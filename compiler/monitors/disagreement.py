@@ -12,11 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.recording import Recording
-from edgemon.compiler.tuning import best_mcc_threshold
+from edgemon.compiler.tuning import best_mcc_threshold, folds
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -25,8 +24,6 @@ Integers = npt.NDArray[np.int64]
 Classifier = Callable[[Floats, Integers, Floats], Floats]
 
 RULES = ("mcc", "disagreement")
-FOLDS = 5
-FEWEST_ERRORS = 10
 
 
 def require_rule(kind: str, rule: str) -> None:
@@ -40,24 +37,21 @@ def alarm_threshold(
 ) -> float:
     """Log-odds (nats) above which a second classifier alarms: with ``rule`` "mcc" those with the
     best MCC on the rows of the recording, with features ``x`` (n, width), out of fold; 0 with
-    "disagreement", and where the rows hold fewer than ``FEWEST_ERRORS`` wrong answers."""
+    "disagreement", and where too few of the answers are wrong (``tuning.folds``)."""
     if rule == "disagreement":
         return 0.0
     wrong, labels = ~recording.correct, np.asarray(recording.labels)
-    if min(int(wrong.sum()), int((~wrong).sum())) < FEWEST_ERRORS:
-        return 0.0
-    odds = np.empty(len(x))
-    grouped = recording.groups is not None and len(np.unique(recording.groups)) >= FOLDS
-    folds = (StratifiedGroupKFold if grouped else StratifiedKFold)(
-        FOLDS, shuffle=True, random_state=seed
-    )
-    for learn, judge in folds.split(x, wrong, recording.groups):
+    judged: list[npt.NDArray[np.int64]] = []
+    odds: list[Floats] = []
+    for learn, judge in folds(wrong, seed, recording.groups):
         if len(np.unique(labels[learn])) < 2:
             return 0.0
-        odds[judge] = odds_against(
-            classify(x[learn], labels[learn], x[judge]), recording.predicted[judge]
-        )
-    return float(best_mcc_threshold(odds, wrong))
+        scores = classify(x[learn], labels[learn], x[judge])
+        judged.append(judge)
+        odds.append(odds_against(scores, recording.predicted[judge]))
+    if not judged:
+        return 0.0
+    return float(best_mcc_threshold(np.concatenate(odds), wrong[np.concatenate(judged)]))
 
 
 def odds_against(scores: Floats, predicted: npt.NDArray[np.integer]) -> Floats:

@@ -159,7 +159,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         """Trees that learn from rows, on others; see ``disagreement.Classifier``."""
         learned = self._boosted().fit(x, labels)
         scores = np.full((len(judged), self.n_classes_), NO_CLASS)
-        scores[:, learned.classes_] = learned.predict_log_proba(judged)
+        found = learned.predict_log_proba(judged)
+        scores[:, learned.classes_] = np.maximum(found, NO_CLASS)  # it can be as sure as -inf
         return scores
 
     def lower(self, builder: Builder, predicted: int) -> Score:

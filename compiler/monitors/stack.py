@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from edgemon.compiler import tuning
 from edgemon.compiler.cost import Cost
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import BudgetError
@@ -22,10 +22,8 @@ from edgemon.targets import Budget
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-FOLDS = 5
 LEAST_GAIN = 0.0005  # of the AUROC, for which one more signal is kept
 RIDGE = 1e-3
-FEWEST_ERRORS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +68,8 @@ def choose(
     lifts by ``LEAST_GAIN`` and the cost is within the budget. Kept signals come first, in the order
     in which they joined.
 
-    With fewer than ``FEWEST_ERRORS`` wrong (or right) rows, or groups with one, the first signal
-    that fits is kept, and no other. Raises BudgetError if none fits.
+    With fewer wrong (or right) rows, or groups with one, than ``tuning.FEWEST_ERRORS`` the first
+    signal that fits is kept, and no other. Raises BudgetError if none fits.
 
     Args:
         surprises: (n, signals). wrong: (n,), the model's. groups: (n,), of which none is in two
@@ -87,7 +85,7 @@ def choose(
     kept: list[int] = []
     joined: dict[int, float] = {}
     tried: dict[int, float] = {}
-    folds = _folds(wrong, seed, groups)
+    folds = tuning.folds(wrong, seed, groups)
     if folds:
         kept, joined, tried = _grow(surprises, wrong, together, budget, folds)
     else:
@@ -137,17 +135,6 @@ def _said(budget: Budget) -> str:
         f"{budget.microseconds:g} us" if budget.microseconds is not None else "",
     )
     return " and ".join(filter(None, limits))
-
-
-def _folds(wrong: Bools, seed: int, groups: Codes | None) -> list[tuple[Any, Any]]:
-    """Rows to learn from and rows to judge by, each with wrong and right ones; none where there
-    are too few."""
-    each = np.arange(len(wrong)) if groups is None else groups
-    if min(len(np.unique(each[wrong])), len(np.unique(each[~wrong]))) < FEWEST_ERRORS:
-        return []
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = kind(FOLDS, shuffle=True, random_state=seed).split(wrong, wrong, groups)
-    return [fold for fold in folds if all(0 < wrong[part].sum() < len(part) for part in fold)]
 
 
 def _out_of_fold(x: Floats, wrong: Bools, folds: Sequence[tuple[Any, Any]]) -> float:

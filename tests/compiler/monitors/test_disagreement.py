@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from edgemon.compiler import tuning
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.intervals import mcc
-from edgemon.compiler.monitors import MONITORS, disagreement
+from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.monitors.disagreement import alarm_threshold, odds_against
 from edgemon.compiler.recording import Recording
 from tests.compiler.recordings import make_recording
@@ -44,7 +45,7 @@ def test_the_threshold_is_best_on_rows_that_were_not_learned_from(rows: Recordin
 
     x = np.arange(len(rows), dtype=float)[:, None]
     found = alarm_threshold("mcc", rows, x, classify, 0)
-    assert len(learned) == disagreement.FOLDS
+    assert len(learned) == tuning.FOLDS
     odds, wrong = odds_against(log_softmax(truth, axis=1), rows.predicted), ~rows.correct
 
     def quality(threshold: float) -> float:
@@ -86,3 +87,20 @@ def test_too_few_errors_leave_it_at_disagreement(rows: Recording) -> None:
 def test_a_rule_that_does_not_exist(kind: str, rows: Recording) -> None:
     with pytest.raises(CompileError, match="rule=best; use mcc or disagreement"):
         MONITORS[kind](taps=("features",), rule="best").fit(rows)
+
+
+def test_many_wrong_rows_of_few_groups_set_no_threshold(rows: Recording) -> None:
+    """Ten wrong frames of one track once counted as ten errors."""
+    groups = np.where(rows.correct, np.arange(len(rows)), -1)
+
+    def classify(*_: np.ndarray) -> np.ndarray:
+        raise AssertionError("nothing can be learned here")
+
+    grouped = replace(rows, groups=groups)
+    assert alarm_threshold("mcc", grouped, np.zeros((len(rows), 1)), classify, 0) == 0.0
+
+
+def test_equal_infinities_stay_together() -> None:
+    score = np.array([-np.inf, -np.inf, 0.0, np.inf, np.inf])
+    wrong = np.array([False, True, False, True, True])
+    assert tuning.best_mcc_threshold(score, wrong) == 0.0

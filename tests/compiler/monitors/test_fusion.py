@@ -20,12 +20,13 @@ from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors import MONITORS, Score, stack
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.stack import FEWEST_ERRORS, Choice, stack_weights
+from edgemon.compiler.monitors.stack import Choice, stack_weights
 from edgemon.compiler.monitors.sum_of_surprises import own_cost
 from edgemon.compiler.monitors.tails import STEPS, Surprise
 from edgemon.compiler.prove import prove
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.tuning import FEWEST_ERRORS
 from edgemon.runtime.explanation import Explanation
 from edgemon.targets import Budget
 from tests.compiler.recordings import make_recording

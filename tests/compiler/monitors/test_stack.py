@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler import tuning
 from edgemon.compiler.cost import Cost
 from edgemon.compiler.monitors import stack
 from edgemon.targets import Budget
@@ -26,7 +27,7 @@ def test_no_group_is_in_two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(stack, "_out_of_fold", lambda _x, _w, folds: seen.append(folds) or 0.5)
     _choose(rng.random((400, 3)), wrong, groups)
-    assert len(seen[0]) == stack.FOLDS
+    assert len(seen[0]) == tuning.FOLDS
     for learn, judge in seen[0]:
         assert not np.isin(groups[learn], groups[judge]).any()
         assert len(learn) + len(judge) == 400
@@ -35,7 +36,7 @@ def test_no_group_is_in_two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_wrong_rows_of_few_groups_teach_no_choice() -> None:
     groups = np.repeat(np.arange(50), 20)
-    wrong = groups < stack.FEWEST_ERRORS - 1  # 180 rows
+    wrong = groups < tuning.FEWEST_ERRORS - 1  # 180 rows
     surprises = np.random.default_rng(0).random((1000, 3)) + wrong[:, None] * np.array([0, 2, 2])
     assert [c.kept for c in _choose(surprises, wrong, groups)] == [True, False, False]
     assert _choose(surprises, wrong, None)[0].signal != "s0"
