@@ -104,7 +104,7 @@ def test_mistakes_about_groups_get_one_sentence(tracks: Path, tmp_path: Path) ->
              data + "[1800:]", "--group", "y+track[0]"),
             "which --group forbids",
         ),
-        (("--data", data + "[:400]", "--group", "y+track[0]"), "needs 59 groups with correct"),
+        (("--data", data + "[:200]", "--group", "y+track[0]"), "needs 59 groups with correct"),
     ):  # fmt: skip
         assert says in refused("compile", model, *arguments, "--monitor", "softmax", "--out", out)
         assert not out.exists()

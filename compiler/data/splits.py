@@ -30,7 +30,8 @@ def split(
     """Disjoint, sorted row indices for fit, threshold and test that together are all rows.
 
     Stratified: each label is cut in these proportions, see ``cut``; whole ``groups`` (n,) stay
-    together. Raises DataError if a part would be empty.
+    together, and then it is groups that are in proportion. Raises DataError if a part would be
+    empty.
     """
     fit, threshold, test = cut(y, fractions, np.random.default_rng(seed), groups)
     if not (len(fit) and len(threshold) and len(test)):
@@ -50,40 +51,37 @@ def cut(
     """Sorted row indices of one part a share, from rows of several strata (n,).
 
     The groups of each stratum (that of most of a group's rows) are put in random order and cut by
-    their cumulated rows: a group goes where a point of it falls that is as far into each. The point
-    is drawn anew for each stratum, so that small ones do not all round the same way. Without
+    their number: a group goes where a point falls that lies in it, as far into each. The point is
+    drawn anew for each stratum, so that small ones do not all round the same way, and each group
+    comes to each part with the chance of its share, however many rows it and others have. Cut by
+    rows it would not: large groups would go to large parts, and thresholds would be set on other
+    groups than are met later. What is in proportion are groups, and rows only nearly. Without
     groups each row is one. What groups are called makes no difference.
     """
-    of_row, sizes, own = _grouped(strata, groups)
+    of_row, own = _grouped(strata, groups)
     inner = np.cumsum(shares)[:-1] / sum(shares)
-    part = np.empty(len(sizes), np.int64)
+    part = np.empty(len(own), np.int64)
     for stratum in np.unique(own):
         chosen = rng.permutation(np.flatnonzero(own == stratum))
-        ends = np.cumsum(sizes[chosen])
-        points = ends - rng.random() * sizes[chosen]
-        part[chosen] = np.searchsorted(inner * ends[-1], points)
+        points = np.arange(1, len(chosen) + 1) - rng.random()
+        part[chosen] = np.searchsorted(inner * len(chosen), points)
     return [np.flatnonzero(part[of_row] == i) for i in range(len(shares))]
 
 
-def _grouped(
-    strata: npt.NDArray[Any], groups: Codes | None
-) -> tuple[Indices, Indices, npt.NDArray[Any]]:
-    """The group of each row as a number from 0, in the order in which groups occur first; of each
-    group its rows, and the stratum of most of them (of several the first in sorted order)."""
-    n = len(strata)
+def _grouped(strata: npt.NDArray[Any], groups: Codes | None) -> tuple[Indices, npt.NDArray[Any]]:
+    """The group of each row as a number from 0, in the order in which groups occur first; and of
+    each group the stratum of most of its rows (of several the first in sorted order)."""
     if groups is None:
-        return np.arange(n), np.ones(n, np.int64), strata
-    _, first, found, sizes = np.unique(
-        groups, return_index=True, return_inverse=True, return_counts=True
-    )
+        return np.arange(len(strata)), strata
+    _, first, found = np.unique(groups, return_index=True, return_inverse=True)
     order = np.argsort(first)
     of_row = np.argsort(order)[found]
     each, at = np.unique(strata, return_inverse=True)
     pairs, rows = np.unique(of_row * len(each) + at, return_counts=True)
     group, stratum = np.divmod(pairs, max(1, len(each)))
     by_rows = np.lexsort((-stratum, rows, group))
-    last = np.searchsorted(group, np.arange(len(sizes)), side="right") - 1
-    return of_row, sizes[order], each[stratum[by_rows[last]]]
+    last = np.searchsorted(group, np.arange(len(first)), side="right") - 1
+    return of_row, each[stratum[by_rows[last]]]
 
 
 def divide(

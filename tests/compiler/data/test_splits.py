@@ -72,14 +72,45 @@ def test_no_group_is_on_two_sides_and_every_row_is_used_once(
 
 
 @given(grouped, seeds)
-def test_shares_are_kept_but_for_a_group_a_stratum(
+def test_shares_of_groups_are_kept_but_for_one_a_stratum(
     rows: tuple[np.ndarray, np.ndarray], seed: int
 ) -> None:
     y, groups = rows
-    largest = np.unique(groups, return_counts=True)[1].max()
+    count = len(np.unique(groups))
     parts = cut(y, (0.6, 0.2, 0.2), np.random.default_rng(seed), groups)
     for part, share in zip(parts, (0.6, 0.2, 0.2), strict=True):
-        assert abs(len(part) - share * len(y)) <= largest * len(np.unique(y))
+        assert abs(len(np.unique(groups[part])) - share * count) <= len(np.unique(y))
+
+
+CUTS = 2000  # a share is then known to within 0.05, which is more than four standard errors
+
+
+@pytest.mark.parametrize("by", ["split", "divide"])
+def test_where_a_group_goes_does_not_depend_on_its_size_or_its_neighbours(by: str) -> None:
+    """Large groups went to the fit rows, so that thresholds were set on the small ones."""
+    sizes = np.array([30, 1, 1, 1, 1, 10, 1, 1, 2, 40, 1])
+    label = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1])
+    groups, y = np.repeat(np.arange(len(sizes)), sizes), np.repeat(label, sizes)
+    shares = (0.6, 0.2, 0.2) if by == "split" else (0.5, 0.5)
+    found = np.zeros((len(sizes), len(shares)))
+    for seed in range(CUTS):
+        if by == "split":
+            parts = cut(y, shares, np.random.default_rng(seed), groups)
+        else:
+            parts = [*divide(y == 0, shares[1], seed, groups)]
+        for i, part in enumerate(parts):
+            found[np.unique(groups[part]), i] += 1 / CUTS
+    np.testing.assert_allclose(found, np.tile(shares, (len(sizes), 1)), atol=0.05)
+
+
+def test_rows_without_groups_are_cut_as_ever() -> None:
+    """Bundles that were compiled before keep their rows."""
+    parts = cut(np.arange(24) % 3, (0.6, 0.2, 0.2), np.random.default_rng(5))
+    assert [part.tolist() for part in parts] == [
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 19],
+        [13, 15, 16, 20, 21, 23],
+        [0, 17, 18, 22],
+    ]
 
 
 @given(grouped, seeds)
