@@ -77,7 +77,7 @@ def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list
 def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
     """The tensors of a rule or name; of an optional rule (one default of several) perhaps none."""
     if rule.endswith(MIRRORED):
-        plain = _resolve(model, rule.removesuffix(MIRRORED), optional=optional)
+        plain = _resolve(model, tap_rules.unmirrored(rule), optional=optional)
         return tap_rules.as_mirrored(plain)
     named = any(t.name == rule for t in model.graph.tensors)
     if optional and not named:

@@ -34,7 +34,7 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     Raises ModelError for an unknown name, and for a tensor that monitors cannot read.
     """
     if text.endswith(MIRRORED):
-        return as_mirrored(choose(graph, text.removesuffix(MIRRORED)))
+        return as_mirrored(choose(graph, unmirrored(text)))
     if text in _RULES:
         tensors = suggest(graph).get(text)
         if tensors is None:
@@ -58,6 +58,18 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     if problem_of is not None:
         raise ModelError(f"taps: tensor {named[0].name!r} {problem_of}")
     return (named[0],)
+
+
+def unmirrored(text: str) -> str:
+    """The rule or name in front of ``@mirror``. Raises ModelError if there is none, or if that is
+    one of a mirrored tensor already."""
+    rest = text.removesuffix(MIRRORED)
+    if not rest or rest.endswith(MIRRORED):
+        raise ModelError(
+            f"taps: {text!r}: write one {MIRRORED} behind a rule or the name of a tensor, as in "
+            f"logits{MIRRORED}"
+        )
+    return rest
 
 
 def as_mirrored(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:

@@ -213,6 +213,9 @@ def test_damaged_metadata_are_refused(
         (("--monitor", "softmax", "--mirror"), "--mirror goes with --monitor auto"),
         (("--monitor", "box", "--taps", "gap@mirror"), "the rule 'gap' finds no tensor"),
         (("--monitor", "mirror", "--taps", "mirror=logits"), "reads no mirrored layer"),
+        (("--monitor", "mirror", "--taps", "mirror=logits@mirror@mirror"),
+         "taps: 'logits@mirror@mirror': write one @mirror behind a rule or the name of a tensor"),
+        (("--monitor", "box", "--taps", "box=@mirror"), "taps: '@mirror': write one @mirror"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_mirrored_is_refused(
@@ -246,10 +249,34 @@ def test_a_fusion_that_does_without_the_mirrored_signal_needs_no_second_inferenc
     (errors,) = manifest["monitors"]
     second = {c["signal"]: c["second_inference"] for c in manifest["comparison"]}
     assert {name for name, needed in second.items() if needed} == {"mirror"}
-    kept = {s["signal"] for s in errors["details"]["signals"]}
-    assert errors["second_inference"] is ("mirror" in kept)
-    program = Bundle.open(tmp_path / "out").artifact.program
-    assert program.second_inference is ("mirror" in kept)
+    assert "mirror" not in {s["signal"] for s in errors["details"]["signals"]}
+    assert errors["second_inference"] is False
+    assert Bundle.open(tmp_path / "out").artifact.program.second_inference is False
+
+
+def test_a_fusion_that_keeps_the_mirrored_signal_makes_both_inferences(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    """The labels are those of the image and, half as much, of its mirror image."""
+    images = X.reshape(ROWS, 2, 2)
+    plain, turned = (x.reshape(ROWS, 4) @ W1.T for x in (images, images[:, :, ::-1]))
+    np.savez(tmp_path / "both.npz", x=X, y=np.argmax(plain + turned / 2, axis=1))
+    manifest = compile_bundle(
+        tiny(entry=(1, 2, 2, 1)), Sources(data=str(tmp_path / "both.npz")), tmp_path / "out",
+        Options(mirror=True),
+    )  # fmt: skip
+    (errors,) = manifest["monitors"]
+    assert "mirror" in {s["signal"] for s in errors["details"]["signals"]}
+    assert errors["second_inference"] is True
+    bundle = Bundle.open(tmp_path / "out")
+    program = bundle.artifact.program
+    assert program.second_inference is True
+    rows = record_rows(bundle, str(tmp_path / "both.npz"), tmp_path)
+    expected = reference.evaluate(program, [rows.codes(t.name) for t in program.taps])
+    assert len(np.unique(expected.verdict)) > 1
+    session = Session(tmp_path / "out")
+    assert [r.verdict for r in session.evaluate_batch(X)] == expected.verdict.tolist()
+    assert [session.evaluate(x).verdict for x in X[:50]] == expected.verdict[:50].tolist()
 
 
 def test_a_tensor_that_is_called_like_a_mirrored_one_gets_another_name() -> None:
@@ -261,6 +288,16 @@ def test_an_unknown_mirrored_tensor_is_named_without_the_suffix(tiny: Tiny, tmp_
     model = open_model(tiny(), tmp_path)
     with pytest.raises(ModelError, match="'nothing' is no tensor or rule"):
         choose(model.graph, "nothing@mirror")
+
+
+@pytest.mark.parametrize("text", ["logits@mirror@mirror", "@mirror", "@mirror@mirror"])
+def test_one_suffix_behind_a_name_makes_a_mirrored_tensor(
+    text: str, tiny: Tiny, tmp_path: Path
+) -> None:
+    """Two of them compiled, and of a suffix alone it said that '' is no tensor."""
+    model = open_model(tiny(), tmp_path)
+    with pytest.raises(ModelError, match=f"{text}': write one @mirror"):
+        choose(model.graph, text)
 
 
 def small_program(*taps: Tap, monitor: str = "largest") -> flat.Artifact:
