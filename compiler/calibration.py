@@ -78,6 +78,15 @@ def independent(rows: Recording, target: Target, seed: int) -> Indices:
     return concerned[one_of_each(groups, seed, rows.rows[concerned])]
 
 
+def enough(rows: Recording, target: Target) -> bool:
+    """Are these rows, as they were drawn, enough to set a threshold, or one of each class?"""
+    concerned = target.concerns(rows.correct)
+    if not target.per_class:
+        return int(concerned.sum()) >= target.rows_needed
+    counts = np.bincount(rows.predicted[concerned], minlength=rows.n_classes)
+    return int(counts.min()) >= target.rows_needed
+
+
 def _thresholds(
     program: Program, wanted: Sequence[bool], rows: Recording, target: Target
 ) -> list[list[Any]]:

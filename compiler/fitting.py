@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import reference
-from edgemon.compiler.calibration import drawn, find_thresholds, set_thresholds
+from edgemon.compiler.calibration import drawn, enough, find_thresholds, set_thresholds
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.emit import flat
@@ -103,8 +103,8 @@ def fit_monitors(
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
     Fusions learn their weights from half of the threshold rows, and all thresholds are then
-    calibrated on the other half; where those would be too few for the promise, fusions learn
-    from a third of the fit rows instead.
+    calibrated on the other half; where those would be too few for the promise, of a class too
+    with ``per_class``, fusions learn from a third of the fit rows instead.
 
     Args:
         output: name of the tap with the model's output, whose argmax is the prediction.
@@ -119,10 +119,12 @@ def fit_monitors(
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     fit_rows, threshold_rows = rows["fit"], rows["threshold"]
     learn = fit_rows
-    if fusions and learns_from_thresholds(drawn(threshold_rows, target, seed).correct, target):
-        learn, threshold_rows = divided(threshold_rows, LEARN_SHARE, fusions[0].seed)
-    elif fusions:
-        fit_rows, learn = divided(fit_rows, FIT_SHARE, fusions[0].seed)
+    if fusions:
+        own = threshold_halves(threshold_rows, target, fusions[0].seed, seed)
+        if own is not None:
+            learn, threshold_rows = own
+        else:
+            fit_rows, learn = divided(fit_rows, FIT_SHARE, fusions[0].seed)
     for done, estimator in enumerate(estimators):
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
@@ -210,6 +212,18 @@ def combine(
     found = evaluate(program, rows).scores
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
     fusion.combine(np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups)
+
+
+def threshold_halves(
+    rows: Recording, target: Target, seed: int, drawing_seed: int
+) -> tuple[Recording, Recording] | None:
+    """Threshold rows from which fusions learn, and the rest, on which thresholds are set; None
+    where these would be too few. Of rows in groups only the division tells how many groups of the
+    rest have a row that the target concerns."""
+    if not learns_from_thresholds(drawn(rows, target, drawing_seed).correct, target):
+        return None
+    learn, rest = divided(rows, LEARN_SHARE, seed)
+    return (learn, rest) if enough(drawn(rest, target, drawing_seed), target) else None
 
 
 def learns_from_thresholds(correct: npt.NDArray[np.bool_], target: Target) -> bool:

@@ -229,3 +229,39 @@ def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyP
     assert not np.isin(learned, held_out).any()
     assert len(learned) + len(held_out) == 3000
     assert len(fitted.draws) == len(np.unique(held_out[fitted.threshold_rows.correct]))
+
+
+def test_threshold_rows_are_divided_only_where_the_rest_is_enough(make: Make) -> None:
+    """42 groups with a right answer, among 400, of which chance can leave fewer than 14."""
+    rows = make("int8", 400, 0)
+    labels = (rows.predicted + (np.arange(400) >= 42)) % CLASSES
+    rows = replace(rows, labels=labels)
+    rows = replace(rows, groups=np.tile(np.arange(400), 2), **_twice(rows))
+    target = FalseAlarmTarget(0.2)
+    assert target.rows_needed == 14
+    found = [fitting.threshold_halves(rows, target, seed, 0) for seed in range(400)]
+    assert 0 < found.count(None) < 40
+    for learn, rest in filter(None, found):
+        assert int(drawn(rest, target, 0).correct.sum()) >= 14
+        assert not np.isin(learn.groups, rest.groups).any()
+
+
+def _twice(rows: Recording) -> dict[str, Any]:
+    """Each row again, and then with a wrong answer."""
+    return {
+        "rows": np.concatenate([rows.rows, rows.rows]),
+        "predicted": np.concatenate([rows.predicted, rows.predicted]),
+        "labels": np.concatenate([rows.labels, (rows.predicted + 1) % CLASSES]),
+    }
+
+
+def test_a_class_that_would_be_left_with_too_few_rows_keeps_them_all(make: Make) -> None:
+    """All classes together were enough to divide, and then one was not."""
+    rows = make("int8", 900, 1)
+    right = np.flatnonzero(rows.correct)
+    few = rows.take(np.concatenate([
+        right[rows.predicted[right] != 2], right[rows.predicted[right] == 2][:80]
+    ]))  # fmt: skip
+    assert fitting.learns_from_thresholds(few.correct, FalseAlarmTarget())
+    assert fitting.threshold_halves(few, FalseAlarmTarget(), 0, 0) is not None
+    assert fitting.threshold_halves(few, FalseAlarmTarget(per_class=True), 0, 0) is None
