@@ -53,7 +53,9 @@ def run_benchmark(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
         preprocess = Preprocess.from_json(metadata["preprocess"])
-        rows = load(data, scratch, label_column=label_column, resize=preprocess.resize)
+        rows = load(
+            data, scratch, label_column=label_column, aside=bundle.group, resize=preprocess.resize
+        )
         rows = rows.take(np.arange(min(IMAGES, len(rows))))
         spec = InputSpec.from_json(metadata["input"])
         inputs = [

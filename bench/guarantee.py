@@ -72,7 +72,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         rows = record_rows(
             bundle, data, Path(scratch), label_column=label_column, group=group, workers=workers,
-            reporter=reporter,
+            reporter=reporter, takes_group=True,
         )  # fmt: skip
         right = rows.take(np.flatnonzero(rows.correct))
         if len(right) < 4:

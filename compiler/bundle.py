@@ -58,6 +58,11 @@ class Bundle:
         return cls(path, data, flat.read(data), manifest)
 
     @property
+    def group(self) -> str | None:
+        """What its rows were grouped by (``compile --group``), if by anything."""
+        return _group(self.manifest)
+
+    @property
     def onnx_bytes(self) -> bytes:
         """The serialised ``monitor.onnx``."""
         try:
@@ -110,6 +115,20 @@ class Bundle:
 def is_bundle(path: Path) -> bool:
     """Does this path look like a bundle?"""
     return path.is_dir() and (path / MONITOR).is_file()
+
+
+def group_of(path: Path) -> str | None:
+    """As ``Bundle.group``; None also without a manifest, without which a bundle runs."""
+    try:
+        return _group(json.loads((path / MANIFEST).read_text()))
+    except (OSError, ValueError):
+        return None
+
+
+def _group(manifest: Any) -> str | None:
+    options = manifest.get("options") if isinstance(manifest, dict) else None
+    found = options.get("group") if isinstance(options, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def refuse_existing(out: Path, *, force: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from edgemon.compiler.bundle import group_of
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.drift import DriftState
@@ -27,8 +28,9 @@ def run_bundle(
         session = Session(path)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         rows = load(
-            data, Path(scratch), label_column=label_column, resize=session.preprocess.resize
-        )
+            data, Path(scratch), label_column=label_column, aside=group_of(path),
+            resize=session.preprocess.resize,
+        )  # fmt: skip
         results = []
         summary = _Summary()
         warned = False

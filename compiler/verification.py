@@ -48,13 +48,22 @@ def record_rows(
     bundle: Bundle, data: str, scratch: Path, *, label_column: str | None = None,
     group: str | None = None, workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
-    labelled: bool = True,
+    labelled: bool = True, takes_group: bool = False,
 ) -> Recording:  # fmt: skip
     """What a bundle's model computes on rows, as its metadata says that images enter it. Without
-    ``labelled`` the rows' labels are ignored, and may be of classes that the model lacks."""
+    ``labelled`` the rows' labels are ignored, and may be of classes that the model lacks. Columns
+    by which the bundle's rows were grouped are no features. ``takes_group``: see ``load``."""
     metadata = bundle.artifact.metadata
     preprocess = Preprocess.from_json(metadata["preprocess"])
-    rows = load(data, scratch, label_column=label_column, group=group, resize=preprocess.resize)
+    rows = load(
+        data,
+        scratch,
+        label_column=label_column,
+        group=group,
+        aside=bundle.group,
+        takes_group=takes_group,
+        resize=preprocess.resize,
+    )
     with reporter.stage("recording") as progress:
         return record(
             bundle.model,

@@ -69,6 +69,52 @@ def test_npz_and_csv_in_groups_make_the_same_bundle(tracks: Path, tmp_path: Path
     assert artifacts[0] == artifacts[1]
 
 
+def test_a_csv_in_groups_is_read_by_all_commands_as_by_compile(
+    tracks: Path, tmp_path: Path
+) -> None:
+    """The column with the groups was taken for a feature by all but compile."""
+    with (tracks / "d.csv").open(newline="") as file:
+        header, *lines = csv.reader(file)
+    at = header.index("track")
+    tables = {"with": [header], "without": [[c for c in header if c != "track"]]}
+    for cells in lines:
+        client = [*cells[:at], f"client {cells[-1]}-{cells[at]}", *cells[at + 1 :]]
+        tables["with"].append(client)
+        tables["without"].append(cells[:at] + cells[at + 1 :])
+    for name, rows in tables.items():
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    grouped, plain = tmp_path / "with.csv", tmp_path / "without.csv"
+    bundle, model = tmp_path / "b", tracks / "tiny.tflite"
+    document("compile", model, "--data", grouped, "--group", "track", "--monitor", "msp_t",
+             "--out", bundle)  # fmt: skip
+    for command, *options in (
+        ("verify",), ("run",), ("bench", "--rounds", "4"), ("guarantee", "--resplits", "10"),
+    ):  # fmt: skip
+        results = [edgemon(command, bundle, "--data", f, "--json", *options)
+                   for f in (f"{grouped}[:900]", f"{plain}[:900]")]  # fmt: skip
+        for result in results:
+            assert result.exit_code == 0, (command, result.stderr)
+        if command in ("verify", "run", "guarantee"):
+            assert results[0].stdout == results[1].stdout
+    # Rows of a table are no images; that there are four features is what matters here.
+    assert "shape (20, 4)" in refused("shift", bundle, "--data", grouped, "--images", "20")
+
+
+def test_the_hint_for_words_names_both_options_where_there_are_both(
+    tracks: Path, bundle: Path, tmp_path: Path
+) -> None:
+    """A column of words was always said to be the label."""
+    table = tmp_path / "d.csv"
+    table.write_text("a,b,client,c,d,label\n1,2,anna,3,4,0\n1,2,bert,3,5,1\n")
+    label = "if this column is the label, give --label-column client"
+    group = "; if it is the group, --group client"
+    says = refused("compile", tracks / "tiny.tflite", "--data", table, "--out", tmp_path / "b")
+    assert says.endswith(label + group)
+    assert refused("guarantee", bundle, "--data", table).endswith(label + group)
+    assert refused("run", bundle, "--data", table).endswith(label)
+
+
 def test_what_is_promised_is_said_of_groups(tracks: Path, tmp_path: Path) -> None:
     result = edgemon(
         "compile", tracks / "tiny.tflite", "--data", tracks / "d.npz", "--group", "y+track[0]",
@@ -78,7 +124,7 @@ def test_what_is_promised_is_said_of_groups(tracks: Path, tmp_path: Path) -> Non
     text = " ".join(result.stdout.split())
     assert "rows of groups by y+track[0]: fit 1,6" in text
     assert "thresholds are set on one right answer of each of 1" in text
-    assert "promised of a random right answer of a new group" in text
+    assert "a random right answer of a new group" in text
     assert "the drift test takes images as independent" in " ".join(result.stderr.split())
     report = json.loads((tmp_path / "b" / "report.json").read_text())
     assert report["promise"]["rows"] == report["groups"]["drawn"]

@@ -96,7 +96,9 @@ def _images(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Images and labels, chosen at random among those from which the bundle learned nothing."""
     preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])
-    data = load(spec, scratch, label_column=label_column, resize=preprocess.resize)
+    data = load(
+        spec, scratch, label_column=label_column, aside=bundle.group, resize=preprocess.resize
+    )
     if data.y is None:
         raise BenchError(f"{spec}: has no labels, so that right answers are unknown")
     unseen = np.flatnonzero(~np.isin(data.numbers, _learned_from(bundle, spec)))

@@ -104,6 +104,8 @@ def load(
     label_column: str | None = None,
     resize: tuple[int, int] | None = None,
     group: str | None = None,
+    aside: str | None = None,
+    takes_group: bool = False,
     progress: Progress | None = None,
 ) -> Dataset:
     """Read what the user named; a row range may follow, as in ``x.npz[0:5000]``.
@@ -112,12 +114,15 @@ def load(
     y.npy, a ``.csv`` (``label_column``: its name or number), a folder of images by class, or one
     image. Compressed data is unpacked to ``scratch``. Images of several sizes are resized to
     ``resize``, (width, height), if that is given. ``group`` names arrays of the .npz or columns of
-    the CSV: rows that have equal values there are of one group. Raises DataError.
+    the CSV: rows that have equal values there are of one group. ``aside`` names columns in the same
+    way that are no features, in a CSV that has them: those by which the rows of a bundle were
+    grouped. ``takes_group``: can the user say ``--group``? Raises DataError.
     """
     named, rows = _parse(spec)
     folder = Path(tempfile.mkdtemp(prefix="data-", dir=scratch))
     try:
-        loaded = _read(named, rows, folder, label_column, resize, group, progress)
+        columns = tables.Columns(label_column, group, aside, takes_group)
+        loaded = _read(named, rows, folder, columns, resize, progress)
     except OSError as error:
         raise DataError(
             f"{error.filename or spec}: cannot be read or unpacked: {error.strerror or error}"
@@ -162,13 +167,12 @@ def _read(
     named: list[Path],
     rows: RowRange,
     folder: Path,
-    label_column: str | None,
+    columns: tables.Columns,
     resize: tuple[int, int] | None,
-    group: str | None,
     progress: Progress | None,
 ) -> arrays.Loaded:
     path, suffix = named[0], named[0].suffix.lower()
-    if group is not None and suffix not in GROUPED:
+    if columns.group is not None and suffix not in GROUPED:
         raise DataError(
             f"{','.join(map(str, named))}: --group names an array of an .npz or a column of a "
             "CSV, and here is neither; save the rows and their groups in one .npz"
@@ -182,11 +186,11 @@ def _read(
                 return arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
             return images.read_folder(path, rows, folder, resize, progress)
         if suffix == ".npz":
-            return arrays.read_npz(path, rows, folder, progress, group)
+            return arrays.read_npz(path, rows, folder, progress, columns.group)
         if suffix == ".npy":
             return arrays.read_npy(path, None, rows)
         if suffix == ".csv":
-            return tables.read_csv(path, rows, folder, label_column, progress, group)
+            return tables.read_csv(path, rows, folder, columns, progress)
         if suffix in images.SUFFIXES:
             return images.read_image(path, folder)
     raise DataError(

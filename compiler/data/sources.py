@@ -56,7 +56,13 @@ def load_sources(
     ``keep_groups_apart``."""
     found = {
         name: load(
-            spec, scratch, label_column=label_column, resize=resize, group=group, progress=progress
+            spec,
+            scratch,
+            label_column=label_column,
+            resize=resize,
+            group=group,
+            takes_group=True,
+            progress=progress,
         )
         for name, spec in sources.described().items()
     }

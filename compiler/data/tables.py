@@ -6,6 +6,7 @@ import csv
 import itertools
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -27,18 +28,26 @@ FEWEST_COUNTED = 3  # fewer numbers that count 0, 1, ... may well be a row of va
 SHOWN = 40  # characters of a cell in a message
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are no features, as ``loading.load`` takes it. A column is a name or a number
+    from 0 (negative: from the end); of groups there may be several with a plus between them."""
+
+    label: str | None = None
+    group: str | None = None
+    aside: str | None = None
+    takes_group: bool = False
+
+
 def read_csv(
-    path: Path, rows: RowRange, folder: Path, label_column: str | None, progress: Progress | None,
-    group: str | None = None,
-) -> Loaded:  # fmt: skip
-    """Features as float32 (N, columns). The label is ``label_column``, a name or a number from 0
-    (negative: from the end), else a column that is called like one, else the last column if it
-    holds words, else there is none. ``group`` names columns in the same way, several with a plus
-    between them; they are no features."""
+    path: Path, rows: RowRange, folder: Path, columns: Columns, progress: Progress | None
+) -> Loaded:
+    """Features as float32 (N, columns). The label is the column that is given, else one that is
+    called like a label, else the last one if it holds words, else there is none."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             table = _Table(path, file)
-            return table.write(rows, folder / "x.npy", label_column, group, progress)
+            return table.write(rows, folder / "x.npy", columns, progress)
     except UnicodeDecodeError:
         raise DataError(f"{path}: is no UTF-8 text; save it as CSV in UTF-8") from None
     except csv.Error as error:
@@ -52,6 +61,7 @@ class _Table:
         self._path, self._file = path, file
         self._delimiter = max(",;\t", key=file.readline().count)
         self._header: list[str] | None = None
+        self._takes_group = False
         start = itertools.islice(self._lines(), 2)
         lines = [[c.strip() for c in cells] for _, cells in start]
         if not lines:
@@ -68,15 +78,18 @@ class _Table:
         self._last_is_words = last != "" and not _is_number(last)
 
     def write(
-        self, rows: RowRange, out: Path, label_column: str | None, group: str | None,
-        progress: Progress | None,
-    ) -> Loaded:  # fmt: skip
-        grouping = [] if group is None else self._grouping(group)
-        label = self._label(label_column, grouping)
-        features = [i for i in range(self._width) if i != label and i not in grouping]
+        self, rows: RowRange, out: Path, columns: Columns, progress: Progress | None
+    ) -> Loaded:
+        self._takes_group = columns.takes_group
+        grouping = [self._column(part) for part in self._parts(columns.group)]
+        others = grouping + [
+            self._column(part) for part in self._parts(columns.aside) if self._has(part)
+        ]
+        label = self._label(columns.label, others)
+        features = [i for i in range(self._width) if i != label and i not in others]
         if not features:
             raise DataError(f"{self._path}: has no column beside the label"
-                            + (" and the group" if grouping else ""))  # fmt: skip
+                            + (" and the group" if others else ""))  # fmt: skip
         wanted = rows.of(sum(1 for _ in self._lines()))
         labels = LabelReader(rows.source, wanted.start)
         groups = array("q")
@@ -114,7 +127,7 @@ class _Table:
                 yield reader.line_num, cells
             skip = skip and not cells
 
-    def _label(self, wanted: str | None, grouping: Sequence[int]) -> int | None:
+    def _label(self, wanted: str | None, others: Sequence[int]) -> int | None:
         names = self._header or []
         if wanted is None:
             found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES]
@@ -125,13 +138,23 @@ class _Table:
                 )
             if found:
                 return found[0]
-            by_default = self._last_is_words and self._width - 1 not in grouping
+            by_default = self._last_is_words and self._width - 1 not in others
             return self._width - 1 if by_default else None
         return self._column(wanted)
 
-    def _grouping(self, group: str) -> list[int]:
+    def _parts(self, group: str | None) -> list[str]:
+        """The columns that a group is of, as the user calls them."""
+        if group is None:
+            return []
         whole = group in (self._header or ())
-        return [self._column(part.strip()) for part in ([group] if whole else group.split(JOIN))]
+        return [part.strip() for part in ([group] if whole else group.split(JOIN))]
+
+    def _has(self, wanted: str) -> bool:
+        try:
+            self._column(wanted)
+        except DataError:
+            return False
+        return True
 
     def _column(self, wanted: str) -> int:
         """The position of a column, by its name or its number."""
@@ -156,9 +179,10 @@ class _Table:
             column = next(i for i, c in enumerate(cells) if not _is_number(c))
         at = features[column]
         name = _shortened(self._header[at]) if self._header else str(at)
+        or_group = f"; if it is the group, --group {name}" if self._takes_group else ""
         raise DataError(
             f"{self._path}: line {line}, column {name}: {_shortened(cells[column])!r} is no "
-            f"number; if this column is the label, give --label-column {name}"
+            f"number; if this column is the label, give --label-column {name}{or_group}"
         )
 
 
