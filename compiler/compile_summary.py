@@ -60,9 +60,16 @@ def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
     terminal.note(f"rows of groups by {groups['by']}: {counts}")
     if groups["drawn"] is not None:
         kind = "wrong" if manifest["options"]["promise_of"] == "misses" else "right"
+        whose, promised = f"of each of {groups['drawn']:,} groups", f"{kind} answer"
+        if manifest["options"]["per_class"]:
+            whose = (
+                f"of each predicted class in each of {groups['drawn']:,} groups, "
+                f"{groups['drawn_rows']:,} in all"
+            )
+            promised = f"{kind} answer of each predicted class"
         terminal.note(
-            f"thresholds are set on one {kind} answer of each of {groups['drawn']:,} groups: what "
-            f"is promised, is promised of a random {kind} answer of a new group"
+            f"thresholds are set on one {kind} answer {whose}: what is promised, is promised of a "
+            f"random {promised} of a new group"
         )
 
 

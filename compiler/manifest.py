@@ -146,13 +146,19 @@ def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str
 def groups_json(
     by: str | None, rows: dict[str, Recording], fitted: Fitted
 ) -> dict[str, Any] | None:
-    """How many groups the rows of each split are of, and how many set thresholds, of each of which
-    one row counted; None where rows come by themselves."""
+    """How many groups the rows of each split are of, of how many one row set thresholds (with
+    ``per_class`` one of each predicted class), and how many rows those are; None where rows come by
+    themselves."""
     if by is None:
         return None
     counted = {**rows, "drawn": fitted.draws}
     counts = {n: len(np.unique(r.groups)) for n, r in counted.items() if r.groups is not None}
-    return {"by": by, **counts, "drawn": counts["drawn"] if any(fitted.calibrated) else None}
+    calibrated = any(fitted.calibrated)
+    return {
+        "by": by, **counts,
+        "drawn": counts["drawn"] if calibrated else None,
+        "drawn_rows": len(fitted.draws) if calibrated else None,
+    }  # fmt: skip
 
 
 def source_json(spec: str) -> dict[str, Any]:

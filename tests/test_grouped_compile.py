@@ -131,6 +131,28 @@ def test_what_is_promised_is_said_of_groups(tracks: Path, tmp_path: Path) -> Non
     assert "grouped_rows" in {f["kind"] for f in report["findings"]}
 
 
+def test_one_row_of_each_class_of_a_group_is_not_one_row_of_the_group(
+    tracks: Path, tmp_path: Path
+) -> None:
+    """With --per-class it was said that each group gave one row, and it gave one of each class."""
+    with np.load(tracks / "d.npz") as data:
+        arrays = {**data, "g": np.arange(len(data["y"])) % 1350}  # most pairs have two classes
+    np.savez(tmp_path / "d.npz", **arrays)
+    result = edgemon(
+        "compile", tracks / "tiny.tflite", "--data", tmp_path / "d.npz", "--group", "g",
+        "--per-class", "--monitor", "msp_t", "--out", tmp_path / "b",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    counted = json.loads((tmp_path / "b" / "manifest.json").read_text())["groups"]
+    groups, rows = counted["drawn"], counted["drawn_rows"]
+    assert groups + 50 < rows <= 2 * groups
+    each = f"of each predicted class in each of {groups} groups"
+    assert f"one right answer {each}, {rows} in all" in " ".join(result.stdout.split())
+    page = " ".join((tmp_path / "b" / "report.html").read_text().split())
+    assert f"{rows} held-out right answers, one {each}." in page
+    assert "one such row of each predicted class in each test group" in page
+
+
 def test_rows_without_groups_are_as_before(tiny_data: Path, tmp_path: Path) -> None:
     model = write_tiny(tmp_path / "tiny.tflite")
     found = document("compile", model, "--data", tiny_data, "--monitor", "softmax", "--out",
