@@ -72,23 +72,30 @@ def made_up(seed: int) -> tuple[Floats, Indices]:
     return np.sqrt(1 - COMMON) * own + np.sqrt(COMMON) * common[groups], groups
 
 
-def study(
-    score: Floats, groups: Indices, rates: tuple[float, ...], resplits: int, confidence: float,
-    seed: int,
-) -> Iterator[GroupedLine]:  # fmt: skip
-    """Of the scores (n,) of right answers in groups (n,), at each rate for which half of the groups
-    are enough. Raises BenchError if they are for none."""
-    _, at = np.unique(groups, return_inverse=True)
-    count = int(at.max()) + 1
+def possible(
+    groups: Indices, rates: tuple[float, ...], confidence: float
+) -> list[FalseAlarmTarget]:
+    """The promises for which half of the groups of rows (n,) are enough. Raises BenchError if that
+    is none."""
+    count = len(np.unique(groups))
     targets = [FalseAlarmTarget(rate, confidence) for rate in rates]
-    possible = [t for t in targets if t.rows_needed <= count // 2]
-    if not possible:
+    found = [t for t in targets if t.rows_needed <= count // 2]
+    if not found:
         fewest = min(t.rows_needed for t in targets)
         raise BenchError(
             f"half of {count} groups with right answers are too few for any promise: give rows of "
             f"{2 * fewest} groups or more"
         )
-    for target in possible:
+    return found
+
+
+def study(
+    score: Floats, groups: Indices, rates: tuple[float, ...], resplits: int, confidence: float,
+    seed: int,
+) -> Iterator[GroupedLine]:  # fmt: skip
+    """Of the scores (n,) of right answers in groups (n,), at each rate that is ``possible``."""
+    _, at = np.unique(groups, return_inverse=True)
+    for target in possible(groups, rates, confidence):
         for way in WAYS:
             yield _line(way, score, at, target, resplits, seed)
 

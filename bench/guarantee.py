@@ -77,6 +77,8 @@ def run(
         right = rows.take(np.flatnonzero(rows.correct))
         if len(right) < 4:
             raise BenchError(f"{data}: only {len(right)} right answers; give more rows")
+        if right.groups is not None:
+            grouped_guarantee.possible(right.groups, RATES, confidence)
         score = evaluate(bundle.artifact.program, right).scores[0].astype(np.float64)
     lines = list(study(score, resplits, confidence, seed))
     grouped, groups = (

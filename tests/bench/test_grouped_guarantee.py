@@ -11,7 +11,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.grouped_guarantee import GROUPS, ROWS_A_GROUP, made_up, study
 from edgemon.bench.resplit_law import share_exceeding
 from edgemon.compiler.thresholds import FalseAlarmTarget
-from tests.command_line import document
+from tests.command_line import document, refused
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -42,6 +42,18 @@ def test_rates_that_need_more_groups_are_left_out() -> None:
     assert {x.rate for x in study(score[few], groups[few], (0.01, 0.05), 10, 0.95, 0)} == {0.05}
     with pytest.raises(BenchError, match="give rows of 118 groups or more"):
         list(study(score[few], groups[few] // 2, (0.01, 0.05), 10, 0.95, 0))
+
+
+def test_too_few_groups_are_refused_before_the_work(
+    bundle: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All resplits of rows were computed, and then nothing was shown."""
+    with np.load(tiny_data) as data:
+        np.savez(tmp_path / "d.npz", track=np.arange(len(data["y"])) % 20, **data)
+    monkeypatch.setattr("edgemon.bench.guarantee.study", lambda *_: pytest.fail("computed"))
+    says = refused("guarantee", bundle, "--data", tmp_path / "d.npz", "--group", "track")
+    assert "half of 20 groups with right answers are too few" in says
+    assert "give rows of 28 groups or more" in says
 
 
 def test_the_law_by_hand() -> None:
