@@ -275,8 +275,11 @@ def op_times(
 ) -> None:
     """Measure how long the parts of an evaluation take on this machine, for a target profile."""
     from edgemon.bench import op_times as study
+    from edgemon.bench.errors import BenchError
     from edgemon.compiler.terminal import Terminal
 
+    if json and toml:
+        raise BenchError("op-times: --json and --toml are two forms of the same; give one of them")
     terminal = Terminal(as_json=json or toml)
     with terminal.stage("timing small programs") as progress:
         found = study.measure(progress)

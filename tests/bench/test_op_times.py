@@ -14,7 +14,7 @@ from edgemon.compiler import timing
 from edgemon.compiler.ops import OPS
 from edgemon.compiler.reporter import unheard
 from edgemon.targets import PARTS, OpTimes
-from tests.command_line import document, edgemon
+from tests.command_line import document, edgemon, refused
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +67,11 @@ def test_what_it_prints_is_a_section_of_a_profile(tmp_path: Path) -> None:
     times = targets.load(str(path)).times
     assert times is not None
     assert times.nanoseconds == printed["nanoseconds"]
+
+
+def test_two_forms_at_once_are_refused() -> None:
+    """Of --json and --toml the first was ignored."""
+    assert "--json and --toml are two forms of the same" in refused("op-times", "--json", "--toml")
 
 
 def test_the_table_and_the_document() -> None:
