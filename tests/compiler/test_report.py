@@ -462,7 +462,7 @@ def test_times_are_estimates_and_shown_only_where_they_are_known(tmp_path: Path)
         known = times is not None
         shown = Reader(case.page).shown
         assert ("µs, estimated" in shown) is known
-        assert ("estimated from them for the target" in shown) is known
+        assert ("from what each takes on the target" in shown) is known
         (monitor,) = case.document["monitors"]
         found = [case.document["cost"]["estimated_us"], monitor["estimated_us"]]
         found += [c["estimated_us"] for c in case.document["comparison"]]
