@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from edgemon.compiler.cost import Bill
+from edgemon.compiler.cost import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.targets import Budget, Target
-
-LEAST, MOST = FusionMonitor.limits["budget_kb"]
+from edgemon.targets import KILOBYTES, MICROSECONDS, Budget, Target
 
 
 def resolve(kilobytes: float | None, microseconds: float | None, target: Target) -> Budget:
     """The budget that was asked for, else the target's. Raises CompileError on one that makes no
     sense, or that cannot be checked for want of times."""
-    if kilobytes is not None and not LEAST <= kilobytes <= MOST:
+    least, most = KILOBYTES
+    if kilobytes is not None and not least <= kilobytes <= most:
         raise CompileError(
-            f"--budget-kb {kilobytes:g}: must lie between {LEAST:g} and {MOST:g} (kB of 1024 bytes)"
+            f"--budget-kb {kilobytes:g}: must lie between {least:g} and {most:g} (kB of 1024 bytes)"
         )
     if microseconds is not None:
-        longest = FusionMonitor.limits["budget_us"][1]
+        longest = MICROSECONDS[1]
         if not 0 < microseconds <= longest:
             raise CompileError(
                 f"--budget-us {microseconds:g}: must lie above 0 and not above {longest:g}"
@@ -55,11 +55,35 @@ def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
             f"{budget.microseconds:g}"
         )
     if missed:
-        each = "; ".join(f"{m.name} {bill.together([i])}" for i, m in enumerate(fitted.judges))
+        each = "; ".join(
+            f"{m.name} {bill.together(fitted.explained(i))}" for i, m in enumerate(fitted.judges)
+        )
         raise BudgetError(
             f"budget missed: {'; '.join(missed)} ({each}): choose fewer monitors or smaller ones "
-            "(--monitor), or allow more (--budget-kb, --budget-us)"
+            f"(--monitor), {_room(fitted, bill, budget)}or allow more ({flags(budget)})"
         )
+
+
+def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
+    """How fusions leave room for the other monitors, if they can: each takes what it is given."""
+    fusions = [e.kind for e in fitted.estimators if isinstance(e, FusionMonitor)]
+    others = [i for i, e in enumerate(fitted.estimators) if e.kind not in fusions]
+    if not fusions:
+        return ""
+    taken = bill.together(others)
+    settings = []
+    if budget.kilobytes is not None:
+        left = math.floor((budget.kilobytes - taken.size_bytes / KILOBYTE) / len(fusions) * 10) / 10
+        if left < KILOBYTES[0]:
+            return ""
+        settings.append(f"budget_kb={left:g}")
+    if budget.microseconds is not None:
+        assert taken.microseconds is not None  # else ``resolve`` has refused the budget
+        left = math.floor((budget.microseconds - taken.microseconds) / len(fusions) * 100) / 100
+        if left <= 0:
+            return ""
+        settings.append(f"budget_us={left:g}")
+    return f"leave room for them ({', '.join(':'.join((kind, *settings)) for kind in fusions)}), "
 
 
 def _require_times(what: str, target: Target) -> None:

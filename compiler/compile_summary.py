@@ -108,17 +108,17 @@ def _show_selection(terminal: Terminal, monitor: dict[str, Any]) -> None:
     for c in joined:
         now = (c["stack_bytes"], c["stack_estimated_us"], c["stack_auroc"])
         gain = now[2] - before[2]
-        per_kb = gain / (now[0] - before[0]) * KILOBYTE
-        per_us = (gain / (now[1] - before[1]),) if timed else ()
-        rows.append((f"+ {c['signal']}", *_cost(*now[:2]), *map(_short, (now[2], gain, per_kb,
-                                                                       *per_us))))  # fmt: skip
+        per_kb = _each(gain, (now[0] - before[0]) / KILOBYTE)
+        per_us = (_each(gain, now[1] - before[1]),) if timed else ()
+        shown = (_short(now[2]), _short(gain), per_kb, *per_us)
+        rows.append((f"+ {c['signal']}", *_cost(*now[:2]), *shown))
         before = now
     terminal.table(
-        ("stack", "kB so far", *(["us so far"] if timed else []), "AUROC, out of fold", "gained",
-         "a kB", *(["a us"] if timed else [])),
+        ("stack", "kB, at most", *(["us, at most"] if timed else []), "AUROC, out of fold",
+         "gained", "a kB", *(["a us"] if timed else [])),
         rows,
         title=f"{monitor['name']}: what each further signal buys on held-out rows (the first: "
-        "beside a coin)",
+        "beside a coin), and what the fusion up to it was reckoned to take",
     )  # fmt: skip
 
 
@@ -126,6 +126,11 @@ def _cost(size_bytes: int, estimated_us: float | None) -> tuple[float, ...]:
     """kB, and the time where it is known, as tables show them."""
     time = () if estimated_us is None else (round(estimated_us, 2),)
     return (round(size_bytes / KILOBYTE, 2), *time)
+
+
+def _each(gain: float, price: float) -> float | None:
+    """What one kB or us of a price buys; None where nothing was paid."""
+    return _short(gain / price) if price > 0 else None
 
 
 def _short(value: float) -> float:

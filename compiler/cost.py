@@ -50,6 +50,12 @@ class Cost:
         return self.microseconds is not None and self.microseconds <= budget.microseconds
 
 
+def flags(budget: Budget) -> str:
+    """The options of the command that set the limits which this budget has."""
+    limits = {"--budget-kb": budget.kilobytes, "--budget-us": budget.microseconds}
+    return ", ".join(flag for flag, limit in limits.items() if limit is not None)
+
+
 class Bill:
     """What any of a program's monitors cost together: what they share counts once."""
 

@@ -68,6 +68,12 @@ class Fitted:
         """The program's monitors without the signals."""
         return self.program.monitors[: len(self.estimators)]
 
+    def explained(self, index: int) -> list[int]:
+        """Positions of a judge and of the signals that explain it, which it needs on a device."""
+        estimator = self.estimators[index]
+        names = estimator.signal_names() if isinstance(estimator, FusionMonitor) else ()
+        return [index, *(i for i, m in enumerate(self.program.monitors) if m.name in names)]
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -129,7 +135,7 @@ def fit_monitors(
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
     for fusion in fusions:
-        combine(fusion, output, learn, times)
+        combine(fusion, output, learn, times, per_class=target.per_class)
     builder = Builder(rows["fit"].taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
     scores = [e.lower(builder, predicted) for e in estimators]
@@ -204,14 +210,18 @@ def _ranked(
 
 
 def combine(
-    fusion: FusionMonitor, output: str, rows: Recording, times: OpTimes | None = None
-) -> None:
+    fusion: FusionMonitor, output: str, rows: Recording, times: OpTimes | None = None, *,
+    per_class: bool = False,
+) -> None:  # fmt: skip
     """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
-    ``times`` of the target, if they are known."""
+    ``times`` of the target, if they are known; ``per_class``: will it have a threshold a class?"""
     program, represented = members_program(fusion, output, rows)
     found = evaluate(program, rows).scores
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
-    fusion.combine(np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups)
+    fusion.combine(
+        np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups,
+        thresholds=rows.n_classes if per_class else 1,
+    )  # fmt: skip
 
 
 def threshold_halves(

@@ -107,7 +107,7 @@ def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str
     the times of the target are known. Where it has ``class_thresholds``, one of each class of the
     model, its score is the excess over that of the predicted class."""
     bill = Bill(fitted.program, times)
-    costs = [bill.together([i]) for i in range(len(fitted.judges))]
+    costs = [bill.together(fitted.explained(i)) for i in range(len(fitted.judges))]
     alone = {m.name: fitted.program.only(m.name) for m in fitted.judges}
     read = {name: {tap.name for tap in program.taps} for name, program in alone.items()}
     return [

@@ -2,10 +2,20 @@
 
 from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
-from edgemon.targets.profile import DEFAULT, Budget, Target, load, name_of, names, read
+from edgemon.targets.profile import (
+    DEFAULT,
+    KILOBYTES,
+    MICROSECONDS,
+    Budget,
+    Target,
+    load,
+    name_of,
+    names,
+    read,
+)  # fmt: skip
 from edgemon.targets.times import PARTS, OpTimes
 
 __all__ = [
-    "DEFAULT", "PARTS", "Budget", "Footprint", "OpTimes", "Target", "TargetError", "load",
-    "measure", "name_of", "names", "read",
+    "DEFAULT", "KILOBYTES", "MICROSECONDS", "PARTS", "Budget", "Footprint", "OpTimes",
+    "Target", "TargetError", "load", "measure", "name_of", "names", "read",
 ]  # fmt: skip

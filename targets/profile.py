@@ -32,6 +32,8 @@ from edgemon.targets.times import OpTimes
 PROFILES = Path(__file__).parent / "profiles"
 DEFAULT = "host-x86_64"
 SUFFIX = ".toml"
+KILOBYTES = (0.1, 4096.0)  # least and most that a budget may say
+MICROSECONDS = (0.0, 1e6)  # the same, of which the least is none
 KERNELS = ("xnnpack", "builtin", "reference")
 
 
@@ -121,6 +123,11 @@ def _budget(content: Mapping[str, Any], where: str) -> Budget:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value > 0):
             raise TargetError(f"{where}: [budget] {key} = {value!r}: give a number above 0")
+        least, most = KILOBYTES if key == "kilobytes" else MICROSECONDS
+        if not least <= value <= most:
+            raise TargetError(
+                f"{where}: [budget] {key} = {value!r} must lie between {least:.10g} and {most:.10g}"
+            )
     if "microseconds" in table and "nanoseconds" not in content:
         raise TargetError(
             f"{where}: [budget] microseconds needs [nanoseconds]: measure them on the target with "

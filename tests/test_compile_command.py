@@ -338,7 +338,7 @@ def require_prices(shown: str, manifest: dict[str, Any]) -> None:
     assert "us on host-x86_64, estimated" in shown
     lines = shown.splitlines()
     head = next(i for i, v in enumerate(lines) if v.startswith("stack"))
-    assert lines[head].split()[:7] == ["stack", "kB", "so", "far", "us", "so", "far"]
+    assert lines[head].split()[:7] == ["stack", "kB,", "at", "most", "us,", "at", "most"]
     (monitor,) = manifest["monitors"]
     joined = [c for c in monitor["details"]["selection"] if c["kept"]]
     first, second = joined[:2]
@@ -368,6 +368,31 @@ def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
     assert "kB; " in result.stdout
     assert "us, estimated: met" in result.stdout
     assert free["budget"] == {"kilobytes": None, "microseconds": None}
+
+
+def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
+    """What a microsecond buys was divided by none, after the bundle had been written."""
+    host = Path(targets.__file__).parent / "profiles" / "host-x86_64.toml"
+    head = host.read_text().partition("# What `edgemon op-times")[0]
+    free = "".join(f"{part} = 0\n" for part in targets.PARTS)
+    (tmp_path / "free.toml").write_text(f"{head}[nanoseconds]\n{free}")
+    result = edgemon(
+        "compile", MODEL, "--data", DATA, "--target", tmp_path / "free.toml", "--out",
+        tmp_path / "b",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    stack = next(i for i, v in enumerate(lines) if v.startswith("stack"))
+    assert [v.split()[-1] for v in lines[stack + 1 : stack + 3]] == ["n/a", "n/a"]
+
+
+def test_a_larger_budget_is_met_with_thresholds_of_classes_too(tmp_path: Path) -> None:
+    """With 2.32 kB it was; with 2.33 a second signal left no room for the thresholds."""
+    common = ("compile", MODEL, "--data", DATA, "--drift-run-length", "0", "--per-class")
+    promise = ("--false-alarm", "0.3", "--confidence", "0.6", "--budget-kb", "2.33")
+    found = document(*common, *promise, "--out", tmp_path / "b")
+    assert found["monitors"][0]["class_thresholds"]
+    assert found["monitors"][0]["bytes"] == found["bytes"]["monitors"] <= 2.33 * 1024
 
 
 def test_single_monitors_over_the_budget_are_refused_before_anything_is_written(

@@ -101,7 +101,8 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     }
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     if issubclass(cls, FusionMonitor):
-        values |= _limits(cls, budget)
+        wanted = {"budget_kb": budget.kilobytes, "budget_us": budget.microseconds}
+        values |= {k: v for k, v in wanted.items() if v is not None}
     given = set()
     for setting in settings:
         key, separator, value = setting.partition("=")
@@ -125,12 +126,6 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     estimator = cls(**values)
     estimator.check_settings()
     return estimator
-
-
-def _limits(cls: type[FusionMonitor], budget: Budget) -> dict[str, float]:
-    """A fusion's settings for a budget, of which more than a fusion can be given is no limit."""
-    wanted = {"budget_kb": budget.kilobytes, "budget_us": budget.microseconds}
-    return {k: min(v, cls.limits[k][1]) for k, v in wanted.items() if v is not None}
 
 
 def _known() -> str:

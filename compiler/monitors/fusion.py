@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.cost import Bill, Cost
+from edgemon.compiler.cost import Bill, Cost, flags
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import predicted_class
@@ -27,7 +27,7 @@ from edgemon.compiler.monitors.sum_of_surprises import Table, fused, own_cost, t
 from edgemon.compiler.monitors.tails import UNIT, Surprise
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
-from edgemon.targets import Budget
+from edgemon.targets import KILOBYTES, MICROSECONDS, Budget
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -61,8 +61,8 @@ class FusionMonitor(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
-        "budget_kb": (0.1, 4096),
-        "budget_us": (0, 1e6),  # 0: no limit
+        "budget_kb": KILOBYTES,
+        "budget_us": MICROSECONDS,  # 0: no limit
     }
 
     def __init__(
@@ -120,14 +120,16 @@ class FusionMonitor(MonitorEstimator):
         return Budget(self.budget_kb, self.budget_us or None)
 
     def combine(
-        self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None
-    ) -> Self:
+        self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None, *,
+        thresholds: int = 1,
+    ) -> Self:  # fmt: skip
         """Learn from held-out rows on which the model is ``wrong`` (n,).
 
         Args:
             scores: (n, members that were fitted) as the device computes them.
             bill: what any of these members cost together.
             groups: (n,) of the rows, if they come in groups.
+            thresholds: how many it will have: 1, or one of each class.
         """
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
@@ -136,8 +138,9 @@ class FusionMonitor(MonitorEstimator):
 
         def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
             added = own_cost(
-                [surprises[i] for i in learned], [surprises[i] for i in new], bill.times
-            )
+                [surprises[i] for i in learned], [surprises[i] for i in new], bill.times,
+                thresholds,
+            )  # fmt: skip
             return bill.together([*learned, *new]) + added
 
         new = self._novelty_that_fits(bill, own, cost)
@@ -178,7 +181,7 @@ class FusionMonitor(MonitorEstimator):
             else:
                 self.left_out_[member.kind] = (
                     f"its {bill.together([i])} do not fit in what novelty signals may take; "
-                    "give more (budget_kb, budget_us)"
+                    f"give more ({flags(self.budget)})"
                 )
         return found
 

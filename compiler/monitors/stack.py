@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler import tuning
-from edgemon.compiler.cost import Cost
+from edgemon.compiler.cost import Cost, flags
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import BudgetError
 from edgemon.compiler.intervals import Interval, auroc_interval
@@ -78,9 +78,10 @@ def choose(
     """
     possible = [i for i in range(len(names)) if together([i]).fits(budget)]
     if not possible:
+        short = _too_small(budget, [together([i]) for i in range(len(names))])
         raise BudgetError(
-            f"fusion: no signal fits in {_said(budget)}; give more (budget_kb, budget_us), or "
-            "choose single monitors"
+            f"fusion: no signal fits in {_said(short)}; give more ({flags(short)}), or choose "
+            "single monitors"
         )
     kept: list[int] = []
     joined: dict[int, float] = {}
@@ -127,6 +128,16 @@ def _grow(
         kept.append(index)
         joined[index] = best
     return kept, joined, tried
+
+
+def _too_small(budget: Budget, costs: Sequence[Cost]) -> Budget:
+    """The limits that none of these costs keeps to; all, where each is kept to by some."""
+    missed = Budget(
+        None if any(c.fits(Budget(budget.kilobytes)) for c in costs) else budget.kilobytes,
+        None if any(c.fits(Budget(None, budget.microseconds)) for c in costs)
+        else budget.microseconds,
+    )  # fmt: skip
+    return budget if missed == Budget() else missed
 
 
 def _said(budget: Budget) -> str:

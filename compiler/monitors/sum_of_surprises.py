@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.calibration import set_thresholds
 from edgemon.compiler.cost import Bill, Cost
 from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.monitors.tails import STEPS, UNIT, Surprise, forest_of
@@ -38,8 +39,11 @@ def _sum(builder: Builder, parts: Sequence[tuple[int, Table]]) -> int:
     return builder.node("trees", whole, tables=forest_of([t for _, t in parts]).pack("float64"))
 
 
-def own_cost(learned: Sequence[Surprise], new: Sequence[Surprise], times: OpTimes | None) -> Cost:
-    """What a fusion adds to its signals, at most: as if each score had to become a float."""
+def own_cost(
+    learned: Sequence[Surprise], new: Sequence[Surprise], times: OpTimes | None, thresholds: int = 1
+) -> Cost:
+    """What a fusion adds to its signals, at most: as if each score had to become a float. With
+    more than one of ``thresholds``, those of the classes are a table that counts too."""
     count = len(learned) + len(new)
     builder = Builder([Tap(f"score {i}", "float32", 1) for i in range(count)], real=True)
     ids = [builder.node("scale", i, tables=[np.array([2.0])]) for i in range(count)]
@@ -48,4 +52,6 @@ def own_cost(learned: Sequence[Surprise], new: Sequence[Surprise], times: OpTime
     score = fused(builder, parts[: len(learned)], parts[len(learned) :], steps)
     predicted = builder.node("argmax", 0)
     program = quantise(builder.program(predicted, [Monitor("fusion", score, 0.0, 0.0)]))
+    if thresholds > 1:
+        program = set_thresholds(program, [[0] * thresholds], per_class=True)
     return Bill(program, times).without_evaluation()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from edgemon.compiler import budget as budgets
 from edgemon.compiler import fitting
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.errors import BudgetError, CompileError
-from edgemon.compiler.monitors import MONITORS, parse
+from edgemon.compiler.monitors import MONITORS, parse, stack
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.targets import Budget
@@ -69,7 +70,6 @@ def test_fusions_take_the_budget_unless_they_have_their_own() -> None:
     assert of("errors:budget_kb=4,scod:budget_us=1.5", Budget(8, 3)) == [
         Budget(4, 3), Budget(8, 1.5),
     ]  # fmt: skip
-    assert of("auto", Budget(1e9)) == [Budget(FusionMonitor.limits["budget_kb"][1])]
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,40 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> fitting.Fitted:
     }
     estimators = [MONITORS["softmax"](taps=("logits",)), MONITORS["box"](taps=("features",))]
     return fitting.fit_monitors(estimators, "output", rows, FalseAlarmTarget())
+
+
+def test_a_fusion_that_took_all_is_told_what_to_leave(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole budget went to the fusion, and nothing said how a box fits beside it."""
+    monkeypatch.setattr(stack, "LEAST_GAIN", -1)  # take whatever fits
+    folder = tmp_path_factory.mktemp("rows")
+    rows = {
+        name: make_recording(folder / name, "int8", 900, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+
+    def both(text: str, budget: Budget) -> fitting.Fitted:
+        fusion, box = parse(text, budget=budget)
+        assert isinstance(fusion, FusionMonitor)
+        fusion.signals = tuple(
+            MONITORS[kind](taps=(tap,)) for kind, tap in (("msp_t", "logits"), ("rmds", "features"))
+        )
+        fusion.taps, box.taps = ("logits", "features"), ("features",)
+        return fitting.fit_monitors(
+            [fusion, box], "output", rows, FalseAlarmTarget(), times=HOST.times
+        )
+
+    whole = Bill(both("errors,box", Budget()).program, HOST.times).together()
+    assert whole.microseconds is not None
+    for budget in (Budget(whole.size_bytes / 1024 - 0.1), Budget(32, whole.microseconds - 0.01)):
+        with pytest.raises(BudgetError) as missed:
+            budgets.require_kept(both("errors,box", budget), budget, HOST)
+        found = re.search(
+            r"leave room for them \((errors:budget_\S+)\), or allow", str(missed.value)
+        )
+        assert found is not None, str(missed.value)
+        budgets.require_kept(both(f"{found[1]},box", budget), budget, HOST)
 
 
 def test_what_all_monitors_take_together_counts(fitted: fitting.Fitted) -> None:

@@ -218,9 +218,11 @@ def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyP
     seen: list[Any] = []
     combine = FusionMonitor.combine
 
-    def listening(self: Any, scores: Any, wrong: Any, sizes: Any, groups: Any = None) -> Any:
+    def listening(
+        self: Any, scores: Any, wrong: Any, sizes: Any, groups: Any, **settings: Any
+    ) -> Any:
         seen.append(groups)
-        return combine(self, scores, wrong, sizes, groups)
+        return combine(self, scores, wrong, sizes, groups, **settings)
 
     monkeypatch.setattr(FusionMonitor, "combine", listening)
     fitted = fitting.fit_monitors([fusion], "output", splits, FalseAlarmTarget(), rule="guaranteed")

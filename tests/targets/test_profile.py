@@ -62,6 +62,14 @@ MISTAKES = {
     "a word": (PROFILE + TIMES.replace("= 1.5", '= "1"', 1), "evaluation = '1': give a number"),
     "no table": ("nanoseconds = 3" + PROFILE, "nanoseconds must be a table"),
     "a budget of nothing": (PROFILE + "\n[budget]\nkilobytes = 0", "give a number above 0"),
+    "a budget below what any may be": (
+        PROFILE + "\n[budget]\nkilobytes = 0.05",
+        "[budget] kilobytes = 0.05 must lie between 0.1 and 4096",
+    ),
+    "a budget above what any may be": (
+        PROFILE + "\n[budget]\nmicroseconds = 2e6" + TIMES,
+        "[budget] microseconds = 2000000.0 must lie between 0 and 1000000",
+    ),
     "an unknown budget": (PROFILE + "\n[budget]\nkb = 3", "[budget]: unknown 'kb'"),
     "microseconds that cannot be estimated": (
         PROFILE + "\n[budget]\nmicroseconds = 3",

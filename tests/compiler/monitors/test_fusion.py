@@ -18,6 +18,7 @@ from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Builder
+from edgemon.compiler.manifest import monitors_json
 from edgemon.compiler.monitors import MONITORS, Score, stack
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.stack import Choice, stack_weights
@@ -146,10 +147,17 @@ def test_whatever_is_chosen_fits(costs: list[tuple[int, int]], kb: float, us: fl
 def test_when_nothing_fits_one_sentence_says_so() -> None:
     x, wrong = evidence(np.random.default_rng(1))
     prices = Prices([2000] * 4, [900.0] * 4)
-    with pytest.raises(BudgetError, match=r"no signal fits in 1 kB; give more \(budget_kb"):
+    with pytest.raises(BudgetError, match=r"no signal fits in 1 kB; give more \(--budget-kb\), or"):
         choose(list("abcd"), x, wrong, prices, Budget(1))
-    with pytest.raises(BudgetError, match=r"no signal fits in 4 kB and 0.5 us; give more"):
+    # The size that a fusion has without a budget was called too small as well.
+    with pytest.raises(BudgetError, match=r"no signal fits in 0.5 us; give more \(--budget-us\), "):
         choose(list("abcd"), x, wrong, prices, Budget(4, 0.5))
+    both = r"no signal fits in 1 kB and 0.5 us; give more \(--budget-kb, --budget-us\), or"
+    with pytest.raises(BudgetError, match=both):
+        choose(list("abcd"), x, wrong, prices, Budget(1, 0.5))
+    either = Prices([9000, 10, 9000, 9000], [10.0, 900.0, 900.0, 900.0])
+    with pytest.raises(BudgetError, match=both):
+        choose(list("abcd"), x, wrong, either, Budget(1, 0.5))
     assert BudgetError.exit_code == 3
 
 
@@ -169,7 +177,7 @@ def test_intervals_are_computed_only_where_they_are_shown(monkeypatch: pytest.Mo
 def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Splits) -> None:
     found = fusion("scod", budget_kb=12.0).fit(splits["fit"])
     assert novelty_of(found, splits, {"fdbd": 5000, "density": 1200}) == ["fdbd"]
-    assert "budget_kb" in found.left_out_["density"]
+    assert found.left_out_["density"].endswith("give more (--budget-kb)")
 
 
 def test_novelty_never_takes_the_room_of_the_only_signal(splits: Splits) -> None:
@@ -221,6 +229,37 @@ def test_a_fusion_costs_no_more_than_its_choice_reckoned(
         assert reckoned.nanoseconds is not None
         assert cost.nanoseconds <= reckoned.nanoseconds
         assert reckoned.fits(monitor.budget)
+        (shown,) = monitors_json(fitted, times)
+        assert shown["bytes"] == cost.size_bytes  # it once left out the signals' records
+        assert shown["estimated_us"] == cost.microseconds
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_thresholds_of_classes_count_in_the_choice_of_signals(
+    dtype: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """They were added afterwards: a larger budget failed where a smaller one did not."""
+    folder = tmp_path_factory.mktemp("recordings")
+    rows = {
+        name: make_recording(folder / name, dtype, 900, seed)
+        for seed, name in enumerate(("fit", "threshold", "test"))
+    }
+    target = FalseAlarmTarget(0.3, 0.6, per_class=True)
+    times = targets.load(targets.DEFAULT).times
+    for kb in (3.0, 4.0, 5.0, 7.0):
+        monitor = fusion("errors", budget_kb=float(kb))
+        try:
+            fitted = fitting.fit_monitors([monitor], "output", rows, target, times=times)
+        except BudgetError:
+            assert kb < 6  # of the smallest signal
+            continue
+        cost = Bill(fitted.program, times).together()
+        reckoned = [c.so_far for c in monitor.choices_ if c.so_far][-1]
+        assert fitted.class_thresholds[0]
+        assert cost.size_bytes <= reckoned.size_bytes <= kb * 1024
+        assert cost.nanoseconds is not None
+        assert reckoned.nanoseconds is not None
+        assert cost.nanoseconds <= reckoned.nanoseconds
 
 
 def test_what_a_fusion_adds_grows_with_its_signals() -> None:
@@ -228,6 +267,7 @@ def test_what_a_fusion_adds_grows_with_its_signals() -> None:
     surprises = [Surprise.of(np.arange(float(n))) for n in (50, 500, 5000)]
     costs = [own_cost(surprises[:n], [], times) for n in (1, 2, 3)]
     assert costs[0].size_bytes < costs[1].size_bytes < costs[2].size_bytes
+    assert own_cost(surprises[:1], [], times, 10).size_bytes > costs[0].size_bytes + 10 * 4
     with_novelty = own_cost(surprises[:2], surprises[2:], times)
     assert with_novelty.size_bytes > costs[2].size_bytes  # the stack's own steps
 
