@@ -8,6 +8,10 @@ set the threshold and one to judge it by:
 * each row counts, groups divided: the same threshold, and the truth about new groups;
 * one row of each group counts, groups divided: as ``edgemon compile --group`` sets it.
 
+Halves are cut as ``compile`` cuts fit, threshold and test rows, label by label. Made-up groups are
+of unequal sizes, and large ones score unlike small ones, which must make no difference.
+Halves are alike by symmetry; that a cut in unequal shares is fair too, the tests of ``cut`` show.
+
 The first two are judged on all rows of the other half, as they count them; the last on one row of
 each of its groups.
 """
@@ -23,12 +27,15 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import band, share_exceeding
 from edgemon.compiler.data.groups import one_of_each
+from edgemon.compiler.data.splits import cut
 from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-GROUPS, ROWS_A_GROUP = 1000, 8  # of made-up scores
+LABELS, GROUPS_A_LABEL = 50, 20  # of made-up scores
+LARGE, ROWS, ROWS_OF_LARGE = 2, 4, 30  # groups of each label that are large; rows of each group
+SHIFT = 2.0  # standard deviations by which scores of large groups are lower
 COMMON = 0.9  # of their variance, what the rows of a group have in common
 MADE_UP = f"made up: {COMMON:.0%} of a score's variance is its group's"
 
@@ -64,12 +71,15 @@ WAYS = (
 )
 
 
-def made_up(seed: int) -> tuple[Floats, Indices]:
-    """Scores and groups of rows that are alike within a group."""
+def made_up(seed: int) -> tuple[Floats, Indices, Indices]:
+    """Scores, groups and labels of rows that are alike within a group."""
     rng = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(GROUPS), ROWS_A_GROUP)
-    own, common = rng.normal(size=len(groups)), rng.normal(size=GROUPS)
-    return np.sqrt(1 - COMMON) * own + np.sqrt(COMMON) * common[groups], groups
+    count = LABELS * GROUPS_A_LABEL
+    large = np.arange(count) % GROUPS_A_LABEL < LARGE
+    groups = np.repeat(np.arange(count), np.where(large, ROWS_OF_LARGE, ROWS))
+    own, common = rng.normal(size=len(groups)), rng.normal(size=count)
+    score = np.sqrt(1 - COMMON) * own + np.sqrt(COMMON) * common[groups] - SHIFT * large[groups]
+    return score, groups, groups // GROUPS_A_LABEL
 
 
 def possible(
@@ -90,26 +100,24 @@ def possible(
 
 
 def study(
-    score: Floats, groups: Indices, rates: tuple[float, ...], resplits: int, confidence: float,
-    seed: int,
+    score: Floats, groups: Indices, labels: Indices, rates: tuple[float, ...], resplits: int,
+    confidence: float, seed: int,
 ) -> Iterator[GroupedLine]:  # fmt: skip
-    """Of the scores (n,) of right answers in groups (n,), at each rate that is ``possible``."""
-    _, at = np.unique(groups, return_inverse=True)
+    """Of the scores (n,) of right answers in groups (n,) with labels (n,), at each rate that is
+    ``possible``."""
     for target in possible(groups, rates, confidence):
         for way in WAYS:
-            yield _line(way, score, at, target, resplits, seed)
+            yield _line(way, score, groups, labels, target, resplits, seed)
 
 
 def _line(
-    way: _Way, score: Floats, groups: Indices, target: FalseAlarmTarget, resplits: int, seed: int
-) -> GroupedLine:
+    way: _Way, score: Floats, groups: Indices, labels: Indices, target: FalseAlarmTarget,
+    resplits: int, seed: int,
+) -> GroupedLine:  # fmt: skip
     rng = np.random.default_rng(seed)
-    units = groups if way.by_group else np.arange(len(score))
     realised, predicted, sizes = [], [], []
     for number in range(resplits):
-        order = rng.permutation(int(units.max()) + 1)
-        first = np.isin(units, order[: len(order) // 2])
-        held_out, test = np.flatnonzero(first), np.flatnonzero(~first)
+        held_out, test = cut(labels, (1, 1), rng, groups if way.by_group else None)
         if way.one_of_each:
             held_out, test = (p[one_of_each(groups[p], seed + number)] for p in (held_out, test))
         alarm = score[test] > calibrate(score[held_out], target)

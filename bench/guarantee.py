@@ -81,9 +81,10 @@ def run(
             grouped_guarantee.possible(right.groups, RATES, confidence)
         score = evaluate(bundle.artifact.program, right).scores[0].astype(np.float64)
     lines = list(study(score, resplits, confidence, seed))
-    grouped, groups = (
-        grouped_guarantee.made_up(seed) if right.groups is None else (score, right.groups)
-    )
+    if right.groups is None or right.labels is None:
+        grouped, groups, labels = grouped_guarantee.made_up(seed)
+    else:
+        grouped, groups, labels = score, right.groups, right.labels
     return {
         "monitor": bundle.artifact.program.monitors[0].name,
         "rows": len(right),
@@ -97,7 +98,7 @@ def run(
             "lines": [
                 asdict(line)
                 for line in grouped_guarantee.study(
-                    grouped, groups, RATES, resplits, confidence, seed
+                    grouped, groups, labels, RATES, resplits, confidence, seed
                 )
             ],
         },

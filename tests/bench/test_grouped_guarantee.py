@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.grouped_guarantee import GROUPS, ROWS_A_GROUP, made_up, study
+from edgemon.bench.grouped_guarantee import GROUPS_A_LABEL, LABELS, made_up, study
 from edgemon.bench.resplit_law import share_exceeding
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from tests.command_line import document, refused
+
+GROUPS = LABELS * GROUPS_A_LABEL
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -26,22 +28,21 @@ def test_only_one_row_of_each_group_keeps_the_promise(seed: int) -> None:
     assert kept.counted == "one row of each group"
     assert kept.band[0] <= kept.exceeded <= kept.band[1]
     assert (kept.calibration_rows, kept.test_rows) == (GROUPS / 2, GROUPS / 2)
-    assert leaked.calibration_rows == GROUPS * ROWS_A_GROUP / 2
+    assert leaked.calibration_rows + leaked.test_rows == len(made_up(seed)[0])
 
 
 def test_independent_rows_in_groups_of_one_make_no_difference() -> None:
     score = np.random.default_rng(0).normal(size=1000)
-    lines = list(study(score, np.arange(1000), (0.05,), 100, 0.95, 0))
+    lines = list(study(score, np.arange(1000), np.arange(1000) % 7, (0.05,), 100, 0.95, 0))
     assert len({line.exceeded for line in lines}) == 1
     assert all(line.within for line in lines)
 
 
 def test_rates_that_need_more_groups_are_left_out() -> None:
-    score, groups = made_up(0)
-    few = groups < 200
-    assert {x.rate for x in study(score[few], groups[few], (0.01, 0.05), 10, 0.95, 0)} == {0.05}
+    score, groups, labels = (v[made_up(0)[1] < 200] for v in made_up(0))
+    assert {x.rate for x in study(score, groups, labels, (0.01, 0.05), 10, 0.95, 0)} == {0.05}
     with pytest.raises(BenchError, match="give rows of 118 groups or more"):
-        list(study(score[few], groups[few] // 2, (0.01, 0.05), 10, 0.95, 0))
+        list(study(score, groups // 2, labels, (0.01, 0.05), 10, 0.95, 0))
 
 
 def test_too_few_groups_are_refused_before_the_work(
@@ -66,7 +67,7 @@ def test_the_command_takes_groups_or_makes_them_up(
 ) -> None:
     found = document("guarantee", bundle, "--data", tiny_data, "--resplits", "20")["grouped"]
     assert found["by"].startswith("made up: ")
-    assert (found["rows"], found["groups"]) == (GROUPS * ROWS_A_GROUP, GROUPS)
+    assert (found["rows"], found["groups"]) == (len(made_up(0)[0]), GROUPS)
     with np.load(tiny_data) as data:
         np.savez(tmp_path / "d.npz", track=np.arange(len(data["y"])) // 3, **data)
     real = document(
