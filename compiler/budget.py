@@ -83,7 +83,8 @@ def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
         if left <= 0:
             return ""
         settings.append(f"budget_us={left:g}")
-    return f"leave room for them ({', '.join(':'.join((kind, *settings)) for kind in fusions)}), "
+    smaller = ",".join(":".join((kind, *settings)) for kind in fusions)
+    return f"leave room for the others ({smaller}), "
 
 
 def _require_times(what: str, target: Target) -> None:

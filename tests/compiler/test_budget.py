@@ -111,7 +111,7 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
         with pytest.raises(BudgetError) as missed:
             budgets.require_kept(both("errors,box", budget), budget, HOST)
         found = re.search(
-            r"leave room for them \((errors:budget_\S+)\), or allow", str(missed.value)
+            r"leave room for the others \((errors:budget_\S+)\), or allow", str(missed.value)
         )
         assert found is not None, str(missed.value)
         budgets.require_kept(both(f"{found[1]},box", budget), budget, HOST)
