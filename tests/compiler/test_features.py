@@ -33,7 +33,8 @@ def test_channel_means_of_recording_and_program_agree(
 ) -> None:
     monkeypatch.setattr(recording, "BLOCK_ELEMENTS", 7 * CHANNELS * POSITIONS)  # several blocks
     scale, zero = (1.0, 0) if dtype == "float32" else (0.25, -7)
-    tap = Tap("map", dtype, CHANNELS * POSITIONS, scale, zero, CHANNELS, first)
+    size = CHANNELS * POSITIONS
+    tap = Tap("map", dtype, size, scale, zero, channels=CHANNELS, channels_first=first)
     rows = recorded(tmp_path, tap)
     shape = (ROWS, CHANNELS, POSITIONS) if first else (ROWS, POSITIONS, CHANNELS)
     expected = rows.values("map").reshape(shape).mean(axis=2 if first else 1)
