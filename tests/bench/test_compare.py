@@ -200,8 +200,7 @@ def folder(tmp_path: Path, tiny: Callable[..., Path], tiny_data: Path) -> Path:
     return tmp_path
 
 
-def test_a_comparison_from_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")  # no heading is wrapped
+def test_a_comparison_from_the_command_line(folder: Path) -> None:
     spec = write_spec(folder, CASE)
     found = document("compare", spec)
     (case,) = found["cases"]
