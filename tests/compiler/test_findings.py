@@ -1,0 +1,68 @@
+"""What the report warns of, on documents made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from edgemon.compiler.report.findings import findings
+
+
+def test_findings_of_leakage_and_of_a_better_opinion() -> None:
+    plain = {
+        "splits": {
+            "fit": {"rows": 500, "wrong": 100, "groups": None},
+            "threshold": {"rows": 1000, "wrong": 20, "groups": None},
+            "test": {"rows": 1000, "wrong": 150, "groups": None},
+        },
+        "groups": None,
+        "options": {"expect_accuracy": None},
+        "monitors": [],
+        "promise": None,
+        "comparison": [
+            {"signal": "second_opinion", "opinion": [80, 20], "second_inference": False},
+            {"signal": "boosted_opinion", "opinion": [30, 28], "second_inference": False},
+            {"signal": "msp_t", "opinion": None, "second_inference": False},
+            {"signal": "mirror", "opinion": [90, 20], "second_inference": True},
+        ],
+    }
+    found = {f["kind"]: f["text"] for f in findings(plain)}
+    assert "98.0% of the threshold rows rightly, but 85.0% of the test rows" in found["leakage"]
+    assert found["replace_the_model"].startswith("second_opinion answers better")
+    assert found["answer_by_both_inferences"].startswith("mirror answers better")
+    alike = {**plain["splits"], "test": {"rows": 1000, "wrong": 25, "groups": None}}
+    expected = {**plain, "splits": alike, "options": {"expect_accuracy": 0.9}, "comparison": []}
+    assert {f["kind"] for f in findings(expected)} == {"leakage", "few_wrong_test_rows"}
+    honest = {**expected, "options": {"expect_accuracy": 0.975}}
+    assert {f["kind"] for f in findings(honest)} == {"few_wrong_test_rows"}
+
+
+def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
+    """Findings that rest on a test took each row of a group for an observation."""
+    splits = {
+        "fit": {"rows": 500, "wrong": 100, "groups": None},
+        "threshold": {"rows": 1000, "wrong": 20, "groups": None},
+        "test": {"rows": 1000, "wrong": 70, "groups": None},
+    }
+    metrics = {
+        "auroc_interval": None, "fpr": 0.08, "fpr_interval": [0.06, 0.1],
+        "confusion": {"tp": 9, "fp": 1},
+    }  # fmt: skip
+    promise: dict[str, Any] = {
+        "monitors": ["m"], "of": "false alarms", "rate": 0.05, "on_test_groups": None,
+    }  # fmt: skip
+    plain = {
+        "splits": splits, "options": {}, "groups": None, "promise": promise, "comparison": [],
+        "monitors": [{"name": "m", "metrics": metrics, "verdicts": {"right": {"fault": 0}}}],
+    }  # fmt: skip
+    assert {f["kind"] for f in findings(plain)} == {"leakage", "promise_not_met"}
+    kept = {"m": {"rows": 40, "rate": 0.08, "interval": [0.02, 0.2]}}
+    grouped = {
+        **plain,
+        "splits": {name: {**part, "groups": 40} for name, part in splits.items()},
+        "groups": {"by": "track"},
+        "promise": {**promise, "on_test_groups": kept},
+    }
+    assert {f["kind"] for f in findings(grouped)} == {"grouped_rows"}
+    kept["m"]["interval"] = [0.06, 0.2]
+    (broken,) = [f["text"] for f in findings(grouped) if f["kind"] == "promise_not_met"]
+    assert "on one row of each test group than it promises: 8.0% against 5%" in broken
