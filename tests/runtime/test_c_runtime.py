@@ -26,9 +26,11 @@ C = RUNTIME / "c"
 SOURCES = sorted((C / "src").glob("*.c"))
 TESTS = [
     HERE / f"{name}.c"
-    for name in ("test_edgemon", "test_ops", "test_dense", "test_drift", "test_rules")
-]
-TESTS += [HERE / "builder.c", HERE / "sample.c"]
+    for name in (
+        "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_drift", "test_rules",
+        "test_damage", "builder", "evaluated", "sample",
+    )
+]  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

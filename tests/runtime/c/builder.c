@@ -207,3 +207,14 @@ void fix_crc(artifact *a) {
     const uint32_t state = crc(0xFFFFFFFFu, a->file, 28);
     set32(a->file + 28, ~crc(state, a->file + 32, a->size - 32));
 }
+
+em_status open_exactly(const void *file, uint32_t size, em_monitor *m) {
+    void *copy = malloc(size > 0 ? size : 1);
+    if (copy == NULL) {
+        abort();
+    }
+    memcpy(copy, file, size);
+    const em_status status = em_open(m, copy, size);
+    free(copy);
+    return status;
+}

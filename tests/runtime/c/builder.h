@@ -85,4 +85,7 @@ void fix_crc(artifact *a);
 
 uint32_t size_of(em_dtype dtype);
 
+/* em_open on a block of exactly this size, so that a sanitizer sees every byte beyond. */
+em_status open_exactly(const void *file, uint32_t size, em_monitor *m);
+
 #endif /* BUILDER_H */

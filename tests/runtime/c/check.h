@@ -15,9 +15,11 @@
 void expect_int(const char *file, int line, const char *what, int64_t got, int64_t want);
 void expect_f32(const char *file, int line, const char *what, float got, float want);
 
+void test_damage(void);
 void test_dense(void);
 void test_drift(void);
 void test_ops(void);
+void test_rule_ops(void);
 void test_rules(void);
 
 #endif /* CHECK_H */

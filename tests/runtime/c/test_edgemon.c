@@ -1,7 +1,8 @@
 /*
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
- * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c: arithmetic.
- * test_rules.c: bad files, one a rule. test_drift.c: the drift test.
+ * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c, test_rule_ops.c,
+ * test_dense.c: arithmetic. test_rules.c: bad files, one a rule. test_damage.c: damaged files.
+ * test_drift.c: the drift test.
  */
 #include "check.h"
 #include "sample.h"
@@ -347,7 +348,9 @@ int main(int argc, char **argv) {
     display();
     texts();
     test_ops();
+    test_rule_ops();
     test_rules();
+    test_damage();
     test_dense();
     test_drift();
     printf("%u passed, %u failed\n", passed, failed);
