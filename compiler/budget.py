@@ -48,7 +48,7 @@ def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
     whole = bill.together()
     missed = []
     if not whole.fits(Budget(kilobytes=budget.kilobytes)):
-        missed.append(f"kilobytes are {whole.size_bytes / 1024:.4g}, over {budget.kilobytes:g}")
+        missed.append(f"kilobytes are {whole.size_bytes / KILOBYTE:.4g}, over {budget.kilobytes:g}")
     if not whole.fits(Budget(microseconds=budget.microseconds)):
         missed.append(
             f"microseconds on {target.name}, estimated, are {whole.microseconds:.4g}, over "

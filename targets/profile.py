@@ -20,7 +20,6 @@ node = 6.2                      # and so on: ``times.PARTS``
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Any
 
 from edgemon.targets.errors import TargetError
 from edgemon.targets.times import OpTimes
+from edgemon.targets.toml_file import read_toml
 
 PROFILES = Path(__file__).parent / "profiles"
 DEFAULT = "host-x86_64"
@@ -86,13 +86,8 @@ def load(name: str) -> Target:
 
 def read(path: Path) -> Target:
     """The target of a profile. Raises TargetError, which names the file and the field."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TargetError(f"target {path}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TargetError(f"target {path}: is no TOML: {error}") from None
     where = f"target {path}"
+    content = read_toml(path, where, TargetError)
     top = ("description", "architecture", "kernels", "toolchain", "budget", "nanoseconds")
     _only(content, top, where)
     tools = _table(content, "toolchain", where)
