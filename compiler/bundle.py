@@ -9,25 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.emit import flat
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.base import TappedModel
+from edgemon.compiler.output_folder import MANIFEST, ONNX, REPORT, REPORT_JSON, is_bundle
 from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.session import MONITOR
-
-ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
-REPORT, REPORT_JSON = "report.html", "report.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +104,6 @@ class Bundle:
         return {p.name: p.stat().st_size for p in sorted(self.path.iterdir()) if p.is_file()}
 
 
-def is_bundle(path: Path) -> bool:
-    """Does this path look like a bundle?"""
-    return path.is_dir() and (path / MONITOR).is_file()
-
-
 def group_of(path: Path) -> str | None:
     """As ``Bundle.group``; None also without a manifest, without which a bundle runs."""
     try:
@@ -129,56 +116,3 @@ def _group(manifest: Any) -> str | None:
     options = manifest.get("options") if isinstance(manifest, dict) else None
     found = options.get("group") if isinstance(options, dict) else None
     return found if isinstance(found, str) else None
-
-
-def refuse_existing(out: Path, *, force: bool) -> None:
-    """Raises CompileError if writing ``out`` would destroy something."""
-    if not os.path.lexists(out):
-        return
-    if not force:
-        raise CompileError(f"{out} exists; choose another --out, or replace it with --force")
-    empty = out.is_dir() and not any(out.iterdir())
-    if out.is_symlink() or not (is_bundle(out) or empty):
-        raise CompileError(f"{out} exists and is not an edgemon bundle; choose another --out")
-
-
-@contextmanager
-def writing(out: Path, *, force: bool) -> Iterator[Path]:
-    """A temporary folder beside ``out`` that takes its place when the block ends without error;
-    a bundle that it replaces is removed only then. Raises CompileError at once if ``out`` cannot
-    be written."""
-    out = out.absolute()
-    try:
-        refuse_existing(out, force=force)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name[:64]}.", dir=out.parent))
-    except OSError as error:
-        raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
-    try:
-        yield scratch
-        scratch.chmod(0o777 & ~_umask())
-        _take_place(scratch, out)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _take_place(scratch: Path, out: Path) -> None:
-    old = scratch.with_name(scratch.name + ".old")
-    try:
-        if out.exists():
-            out.rename(old)
-        try:
-            scratch.rename(out)
-        except OSError:
-            if old.exists():
-                old.rename(out)
-            raise
-    except OSError as error:
-        raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -6,13 +6,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.bundle import MANIFEST, Bundle
+from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.monitors.tree_rules import sentence
+from edgemon.compiler.output_folder import MANIFEST
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.mirror import MIRROR, PLAIN

@@ -23,9 +23,9 @@ import numpy as np
 
 from edgemon import targets
 from edgemon.compiler import budget as budgets
-from edgemon.compiler import bundle as bundles
 from edgemon.compiler import evaluation, fitting
 from edgemon.compiler import manifest as manifests
+from edgemon.compiler import output_folder as outputs
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.loading import Dataset
@@ -110,7 +110,7 @@ def compile_bundle(
     )  # fmt: skip
     budgets.require_times(estimators, target)
     with (
-        bundles.writing(out, force=options.force) as folder,
+        outputs.writing(out, force=options.force) as folder,
         tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
     ):
         scratch = Path(scratch_name)
@@ -182,12 +182,12 @@ def compile_bundle(
             "estimated_us": cost.microseconds,
             "sha256": {
                 MONITOR: hashlib.sha256(artifact).hexdigest(),
-                bundles.ONNX: hashlib.sha256(onnx).hexdigest(),
+                outputs.ONNX: hashlib.sha256(onnx).hexdigest(),
                 tapped.path.name: tapped.sha256,
             },
         }
         with reporter.stage("writing the report"):
-            manifest["report"] = bundles.REPORT
+            manifest["report"] = outputs.REPORT
             hashes, manifest["findings"] = _report(
                 folder, fitted, recorded.finite, options.target_rate, manifest, metadata, artifact
             )
@@ -339,8 +339,8 @@ def _report(
 
     document = report.collect(fitted, rows, target, manifest, metadata, artifact)
     content = {
-        bundles.REPORT: report.render(document),
-        bundles.REPORT_JSON: json.dumps(document, indent=1, allow_nan=False) + "\n",
+        outputs.REPORT: report.render(document),
+        outputs.REPORT_JSON: json.dumps(document, indent=1, allow_nan=False) + "\n",
     }
     for name, text in content.items():
         (folder / name).write_bytes(text.encode())
@@ -353,13 +353,13 @@ def _write(
     manifest: dict[str, Any], splits: dict[str, Dataset],
 ) -> None:  # fmt: skip
     (folder / MONITOR).write_bytes(artifact)
-    (folder / bundles.ONNX).write_bytes(onnx)
+    (folder / outputs.ONNX).write_bytes(onnx)
     shutil.copyfile(tapped.path, folder / tapped.path.name)
     if options.c_header:
-        (folder / bundles.C_HEADER).write_text(flat.c_header(artifact))
+        (folder / outputs.C_HEADER).write_text(flat.c_header(artifact))
     rows: dict[str, Any] = {name: data.numbers for name, data in splits.items()}
-    np.savez_compressed(folder / bundles.SPLITS, **rows)
-    (folder / bundles.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    np.savez_compressed(folder / outputs.SPLITS, **rows)
+    (folder / outputs.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 
 
 def _peak_memory(rows: dict[str, Recording]) -> dict[str, int]:

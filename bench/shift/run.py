@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
-from edgemon.compiler.bundle import SPLITS, Bundle
+from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.drift.detector import DriftTest
 from edgemon.compiler.drift.fitting import measure_run_length
 from edgemon.compiler.evaluation import evaluate
 from edgemon.compiler.intervals import clopper_pearson
 from edgemon.compiler.manifest import source_json
+from edgemon.compiler.output_folder import SPLITS
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.compiler.verification import record_rows
