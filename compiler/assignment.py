@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import MIRRORED
+from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Tensor
@@ -17,10 +18,12 @@ from edgemon.runtime.preprocess import Preprocess
 
 
 def assign_taps(
-    model: Model, estimators: Sequence[MonitorEstimator], text: str, preprocess: Preprocess
-) -> tuple[Tensor, ...]:
+    model: Model, estimators: Sequence[MonitorEstimator], text: str, preprocess: Preprocess,
+    left_out: list[LeftOut] | None = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Give each estimator its taps, and members of fusions theirs; returns all tensors to tap, the
-    model's output first. Raises CompileError for taps of a mirrored image that is none."""
+    model's output first. ``left_out`` gets the defaults that this model cannot give. Raises
+    CompileError for taps of a mirrored image that is none."""
     analysed = [(e, e.analyse(model)) for e in estimators]
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     analysed += [(m, m.analyse(model)) for f in fusions for m in f.members]
@@ -30,12 +33,14 @@ def assign_taps(
     wanted = [graph.tensors[graph.outputs[0]]]
     for estimator, rules in readers:
         chosen = own.get(estimator.kind, [])
-        found = (
-            tensor
+        of_rules = {
+            rule: _resolve(model, rule, optional=not chosen and len(rules) > 1)
             for rule in chosen or rules
-            for tensor in _resolve(model, rule, optional=not chosen and len(rules) > 1)
-        )
-        tensors = list(dict.fromkeys(found))
+        }
+        lacking = [rule for rule, found in of_rules.items() if not found]
+        if lacking and left_out is not None:
+            left_out.append(LeftOut(estimator.kind, _without(lacking)))
+        tensors = list(dict.fromkeys(t for found in of_rules.values() for t in found))
         estimator.set_params(taps=tuple(tap_rules.tap_of(t).name for t in tensors))
         estimator.check_taps()
         wanted += [t for t in tensors if t not in wanted]
@@ -43,6 +48,10 @@ def assign_taps(
         fusion.taps = tuple(dict.fromkeys(tap for m in fusion.members for tap in m.taps))
     _require_mirrorable(model, wanted, preprocess)
     return tuple(wanted)
+
+
+def _without(rules: Sequence[str]) -> str:
+    return f"it does without {' and '.join(rules)}, of which this model has none that can be read"
 
 
 def _require_mirrorable(model: Model, wanted: Sequence[Tensor], preprocess: Preprocess) -> None:

@@ -9,6 +9,8 @@ from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.robustness.tables import show_robustness
 from edgemon.compiler.terminal import Terminal, percent
 
+# Findings of which the terminal has told already.
+SAID_ABOVE = ("few_wrong_fit_rows", "left_out")
 COIN = 0.5  # AUROC of a score without any signal
 
 
@@ -45,8 +47,10 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         "in the largest worker"
     )
     _show_budget(terminal, manifest)
+    for found in manifest["left_out"]:
+        terminal.note(f"left out: {found['monitor']}: {found['reason']}")
     for finding in manifest["findings"]:
-        if finding["kind"] != "few_wrong_fit_rows":  # said before fitting
+        if finding["kind"] not in SAID_ABOVE:
             terminal.warn(finding["text"])
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")

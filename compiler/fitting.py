@@ -21,6 +21,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
+from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.ties import TieBreak, ties_cost_power
@@ -67,6 +68,12 @@ class Fitted:
     def judges(self) -> tuple[Monitor, ...]:
         """The program's monitors without the signals."""
         return self.program.monitors[: len(self.estimators)]
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """What fusions went without."""
+        fusions = (e for e in self.estimators if isinstance(e, FusionMonitor))
+        return [x for fusion in fusions for x in each(fusion.left_out_)]
 
     def explained(self, index: int) -> list[int]:
         """Positions of a judge and of the signals that explain it, which it needs on a device."""

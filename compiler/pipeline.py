@@ -35,6 +35,7 @@ from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import keras, open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model, TappedModel
@@ -115,7 +116,8 @@ def compile_bundle(
     ):
         scratch = Path(scratch_name)
         model, splits = _open(model_path, sources, scratch, options, reporter)
-        chosen = assign_taps(model, estimators, options.taps, options.preprocess)
+        left_out: list[LeftOut] = []
+        chosen = assign_taps(model, estimators, options.taps, options.preprocess, left_out)
         logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
         if options.thresholds == "guaranteed":
             chosen = tuple(dict.fromkeys((*chosen, *logits)))
@@ -175,6 +177,7 @@ def compile_bundle(
             "monitors": manifests.monitors_json(fitted, target.times),
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
+            "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
             "drift": drift_json,
             "robustness": robustness,
             "proof": proof,

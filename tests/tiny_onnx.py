@@ -34,7 +34,7 @@ def write_tiny_onnx(path: Path, *, batch: int | str = "N", head: str = "Softmax"
     return _write(path, nodes, stored, ["input", [batch, 4]], ["probabilities", [batch, 3]])
 
 
-def write_conv_onnx(path: Path, *, first: bool = True) -> Path:
+def write_conv_onnx(path: Path, *, first: bool = True, height: int = 4) -> Path:
     """Input (2, 4, 5), or with channels last (4, 5, 2); three classes, logits out."""
     entry, nodes = "input", []
     if not first:
@@ -47,7 +47,7 @@ def write_conv_onnx(path: Path, *, first: bool = True) -> Path:
         helper.make_node("Flatten", ["pooled"], ["flat"]),
         helper.make_node("Gemm", ["flat", "head"], ["scores"], transB=1),
     ]
-    shape = [1, 2, 4, 5] if first else [1, 4, 5, 2]
+    shape = [1, 2, height, 5] if first else [1, height, 5, 2]
     return _write(path, nodes, {"w": W_CONV, "head": W_HEAD}, ["input", shape], ["scores", [1, 3]])
 
 

@@ -82,8 +82,21 @@ WIDEST_INPUT = 256  # elements of a model's input that still make small tables
 
 def narrow_input(graph: Graph) -> Tensor | None:
     """The model's input, if it is readable and narrow, as a table's row is."""
+    return graph.tensors[graph.inputs[0]] if no_narrow_input(graph) is None else None
+
+
+def no_narrow_input(graph: Graph) -> str | None:
+    """Why there is no ``narrow_input``, as a sentence; None if there is one."""
     entry = graph.tensors[graph.inputs[0]]
-    return entry if entry.length <= WIDEST_INPUT and obstacle(graph, entry) is None else None
+    problem = obstacle(graph, entry)
+    if problem is not None:
+        return f"the model's input {problem}"
+    if entry.length > WIDEST_INPUT:
+        return (
+            f"the model's input has {entry.length:,} elements, and tables for more than "
+            f"{WIDEST_INPUT} would not stay small"
+        )
+    return None
 
 
 def tap_of(tensor: Tensor) -> Tap:

@@ -9,8 +9,9 @@ theirs is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 NOVELTY_SHARE = 0.5  # of the budget, for novelty signals
+WEIGHTLESS = "beside the signals that joined with it, its weight in the fusion is zero"
 QUANTILE = 0.99  # of correct held-out rows; explanations compare with it
 
 
@@ -59,6 +61,7 @@ class FusionMonitor(MonitorEstimator):
     are as surprised as they will be on the device."""
 
     most_taps: ClassVar[int | None] = None
+    unavailable_: Mapping[str, str] = MappingProxyType({})  # signals that a model cannot give
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
         "budget_kb": KILOBYTES,
@@ -105,12 +108,13 @@ class FusionMonitor(MonitorEstimator):
         return self.take(fitted, left_out)
 
     def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
-        """Take members that are fitted already, and why others could not be."""
-        self.fitted_, self.left_out_ = tuple(fitted), left_out
+        """Take members that are fitted already, and why others could not be; ``left_out_`` has
+        that, what the model itself could not give, and later what ``combine`` left out."""
+        self.fitted_, self.left_out_ = tuple(fitted), {**self.unavailable_, **left_out}
         if not any(m in self.signals for m in fitted):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "
-                + "; ".join(left_out.values())
+                + "; ".join(self.left_out_.values())
             )
         return self
 
@@ -149,6 +153,7 @@ class FusionMonitor(MonitorEstimator):
             lambda chosen: cost([own[i] for i in chosen], new),
             [bill.together([i]) for i in own], self.budget, self.seed, groups,
         )  # fmt: skip
+        self.left_out_ |= {c.signal: c.left_out for c in self.choices_ if c.left_out}
         kept = [own[c.index] for c in self.choices_ if c.kept]
         weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
         self.terms_: list[Term] = []
@@ -159,6 +164,8 @@ class FusionMonitor(MonitorEstimator):
                 self.terms_.append(Term(self.fitted_[i], surprises[i], weight, usual, i in new))
                 if i in kept:
                     stack += _looked_up(self.terms_[-1].table, scores[:, i])
+            else:
+                self.left_out_[self.fitted_[i].kind] = WEIGHTLESS
         self.stack_surprise_ = Surprise.of(stack[right])
         return self
 

@@ -17,6 +17,7 @@ from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, Prototype
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 
 UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
+NO_FEATURES = "no tensor in front of the logits can be read as the features they are made of"
 MOST_CLASSES = 10  # of a model for which boosted trees, one series a class, stay small
 
 
@@ -30,7 +31,7 @@ class ErrorsMonitor(FusionMonitor):
     )
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals = _error_signals(model, self.seed, mirror=self.mirror)
+        self.signals, self.unavailable_ = _error_signals(model, self.seed, mirror=self.mirror)
         self.novelty = ()
         return ()
 
@@ -47,26 +48,44 @@ class ScodMonitor(FusionMonitor):
     )
 
     def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals = _error_signals(model, self.seed, mirror=self.mirror)
-        penultimate = "penultimate" in tap_rules.suggest(model.graph)
+        self.signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
+        self.novelty = (DensityMonitor(),)
         features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
-        self.novelty = (DensityMonitor(), *(features if penultimate else ()))
+        if "penultimate" in tap_rules.suggest(model.graph):
+            self.novelty += features
+        else:
+            unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
+        self.unavailable_ = unavailable
         return ()
 
 
-def _error_signals(model: Model, seed: int, *, mirror: bool) -> tuple[MonitorEstimator, ...]:
-    """What this model offers, cheapest first."""
+def _error_signals(
+    model: Model, seed: int, *, mirror: bool
+) -> tuple[tuple[MonitorEstimator, ...], dict[str, str]]:
+    """What this model offers, cheapest first; and why it does not offer the others."""
     signals: list[MonitorEstimator] = [TemperatureMonitor()]
+    unavailable: dict[str, str] = {}
+    features = (
+        SecondOpinionMonitor(rule=UNUSED, seed=seed),
+        MahalanobisGapMonitor(rule=UNUSED, seed=seed), BoundaryMonitor(),
+        PrototypeOddsMonitor(seed=seed),
+    )  # fmt: skip
     if "penultimate" in tap_rules.suggest(model.graph):
-        signals += [
-            SecondOpinionMonitor(rule=UNUSED, seed=seed),
-            MahalanobisGapMonitor(rule=UNUSED, seed=seed), BoundaryMonitor(),
-            PrototypeOddsMonitor(seed=seed),
-        ]  # fmt: skip
-    if tap_rules.narrow_input(model.graph) is not None:
-        signals.append(ForestMonitor(seed=seed))
-        if model.n_classes <= MOST_CLASSES:
-            signals.append(BoostedOpinionMonitor(rule=UNUSED, seed=seed))
+        signals += features
+    else:
+        unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
+    trees = (ForestMonitor(seed=seed), BoostedOpinionMonitor(rule=UNUSED, seed=seed))
+    problem = tap_rules.no_narrow_input(model.graph)
+    for tree in trees:
+        if problem is not None:
+            unavailable[tree.kind] = problem
+        elif tree is trees[1] and model.n_classes > MOST_CLASSES:
+            unavailable[tree.kind] = (
+                f"the model has {model.n_classes:,} classes, and a series of trees for each of "
+                f"more than {MOST_CLASSES} would not stay small"
+            )
+        else:
+            signals.append(tree)
     if mirror:
         signals.append(MirrorMonitor(rule=UNUSED, seed=seed))
-    return tuple(signals)
+    return tuple(signals), unavailable

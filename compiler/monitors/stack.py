@@ -24,6 +24,10 @@ Bools = npt.NDArray[np.bool_]
 
 LEAST_GAIN = 0.0005  # of the AUROC, for which one more signal is kept
 RIDGE = 1e-3
+TOO_FEW = (
+    f"fewer than {tuning.FEWEST_ERRORS} wrong or right held-out rows: signals cannot be compared, "
+    "and the first that fits is taken"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,7 @@ class Choice:
     kept: bool
     stack_auroc: float | None  # of the stack with it, out of fold
     so_far: Cost | None  # of the fusion with it and those that joined before; None if not kept
+    left_out: str  # why it had no chance to join; "" of one that had
 
     @cached_property
     def auroc_interval(self) -> Interval | None:
@@ -97,9 +102,24 @@ def choose(
             i, names[i], alone[i], surprises[:, i], wrong,
             float(roc_auc_score(wrong, surprises[:, i])) if joined else None, i in kept,
             joined.get(i, tried.get(i)), together(kept[: k + 1]) if i in kept else None,
+            "" if i in kept else _no_chance(i, kept, together, budget, compared=bool(folds)),
         )
         for k, i in enumerate(order)
     ]  # fmt: skip
+
+
+def _no_chance(
+    index: int, kept: Sequence[int], together: Callable[[Sequence[int]], Cost], budget: Budget,
+    *, compared: bool,
+) -> str:  # fmt: skip
+    """Why a signal that was not kept could not join; "" where it was measured beside ``kept``."""
+    cost = together([*kept, index])
+    if not cost.fits(budget):
+        return (
+            f"with it the fusion would take {cost}, more than the budget of {_said(budget)}; give "
+            f"more ({flags(budget)})"
+        )
+    return "" if compared else TOO_FEW
 
 
 def _grow(

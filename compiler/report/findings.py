@@ -48,6 +48,8 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{document['groups']['by']}), and rows of a group are alike. Intervals here take rows "
             "as independent, so that they are too narrow.",
         )
+    for found in document["left_out"]:
+        yield "left_out", f"Left out: {found['monitor']}: {found['reason']}."
     yield from _about_leakage(document)
     yield from _about_opinions(document)
     for monitor in document["monitors"]:

@@ -78,6 +78,7 @@ def collect(
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
         ],
         "comparison": manifest["comparison"],
+        "left_out": manifest["left_out"],
         "drift": manifest["drift"],
         "robustness": manifest["robustness"],
         "by_class": _by_class(

@@ -17,6 +17,7 @@ def test_findings_of_leakage_and_of_a_better_opinion() -> None:
         "groups": None,
         "options": {"expect_accuracy": None},
         "monitors": [],
+        "left_out": [],
         "promise": None,
         "comparison": [
             {"signal": "second_opinion", "opinion": [80, 20], "second_inference": False},
@@ -52,6 +53,7 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
     }  # fmt: skip
     plain = {
         "splits": splits, "options": {}, "groups": None, "promise": promise, "comparison": [],
+        "left_out": [],
         "monitors": [{"name": "m", "metrics": metrics, "verdicts": {"right": {"fault": 0}}}],
     }  # fmt: skip
     assert {f["kind"] for f in findings(plain)} == {"leakage", "promise_not_met"}
@@ -66,3 +68,17 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
     kept["m"]["interval"] = [0.06, 0.2]
     (broken,) = [f["text"] for f in findings(grouped) if f["kind"] == "promise_not_met"]
     assert "on one row of each test group than it promises: 8.0% against 5%" in broken
+
+
+def test_what_was_left_out_is_a_finding() -> None:
+    """A fusion lost signals in silence: nobody could tell a weak fusion from a crippled one."""
+    splits = {
+        name: {"rows": 500, "wrong": 100, "groups": None} for name in ("fit", "threshold", "test")
+    }
+    document = {
+        "splits": splits, "options": {}, "groups": None, "promise": None, "comparison": [],
+        "monitors": [], "left_out": [{"monitor": "forest", "reason": "the input is wide"}],
+    }  # fmt: skip
+    assert findings(document) == [
+        {"kind": "left_out", "text": "Left out: forest: the input is wide."}
+    ]

@@ -20,6 +20,7 @@ from edgemon.compiler.evaluation import blocks, evaluate
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.manifest import monitors_json
 from edgemon.compiler.monitors import MONITORS, Score, stack
+from edgemon.compiler.monitors import fusion as fusion_module
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.compiler.monitors.stack import Choice, stack_weights
 from edgemon.compiler.monitors.sum_of_surprises import own_cost
@@ -172,6 +173,42 @@ def test_intervals_are_computed_only_where_they_are_shown(monkeypatch: pytest.Mo
     chosen = choose(list("abcd"), x, wrong, Prices([1] * 4), Budget(1))
     monkeypatch.undo()
     assert all(c.to_json()["auroc_interval"] is not None for c in chosen)
+
+
+def test_a_signal_that_no_longer_fits_says_so() -> None:
+    """It was "not kept", as one that was measured and found useless."""
+    x, wrong = evidence(np.random.default_rng(1))
+    x[:, 1] = x[:, 0] + np.random.default_rng(2).exponential(1, len(x))
+    found = {
+        c.signal: c for c in choose(list("abcd"), x, wrong, Prices([10, 9000, 1, 1]), Budget(1))
+    }
+    assert found["a"].kept
+    assert not found["b"].kept
+    assert found["b"].left_out.endswith("more than the budget of 1 kB; give more (--budget-kb)")
+    assert found["a"].left_out == found["c"].left_out == ""
+
+
+def test_signals_that_could_not_be_compared_say_so(splits: Splits) -> None:
+    found = fusion("errors").fit(splits["fit"])
+    rows = splits["threshold"]
+    few = np.zeros(len(rows), bool)
+    few[: FEWEST_ERRORS - 1] = True
+    scores = np.random.default_rng(0).random((len(rows), 3))
+    found.combine(scores, few, Prices([1] * 3))
+    assert set(found.left_out_) == {"second_opinion", "rmds"}
+    assert "signals cannot be compared" in found.left_out_["rmds"]
+
+
+def test_a_signal_without_weight_says_so(splits: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was "in the selection" and in no fusion."""
+    found = fusion("errors").fit(splits["fit"])
+    x, wrong = evidence(np.random.default_rng(1), 900)
+    monkeypatch.setattr(fusion_module, "stack_weights", lambda s, _: np.eye(s.shape[1])[0])
+    found.combine(x[:, :3], wrong, Prices([1] * 3))
+    kept = [c.signal for c in found.choices_ if c.kept]
+    assert len(kept) > 1
+    assert [t.member.kind for t in found.terms_] == kept[:1]
+    assert set(found.left_out_) == set(kept[1:])
 
 
 def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Splits) -> None:
