@@ -112,6 +112,7 @@ def density_curve(
     ] = "majority",
     preprocess: Annotated[str, typer.Option(help="As `compile` takes it.")] = "",
     label_order: Annotated[str, typer.Option(help="numeric or string.")] = "numeric",
+    classes: Annotated[str, typer.Option(help="As `compile` takes it.")] = "",
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
     rows: Annotated[int, typer.Option(help="At most so many test rows.")] = 5000,
     seed: Annotated[int, typer.Option(help="Of the split of the fit rows.")] = 0,
@@ -120,11 +121,14 @@ def density_curve(
     """Compact densities of selfchecker against the exact ones: agreement and MCC by bytes."""
     from edgemon.bench.density_curve import Data, show
     from edgemon.bench.density_curve import density_curve as measure
+    from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
 
     terminal = Terminal(as_json=json)
-    data = Data(fit, test, Preprocess.parse(preprocess), label_order, label_column)
+    data = Data(
+        fit, test, Preprocess.parse(preprocess), label_order, parse_names(classes), label_column
+    )
     document = measure(
         model, data, taps=taps, rule=rule, max_rows=rows, seed=seed, reporter=terminal
     )

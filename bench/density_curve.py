@@ -19,8 +19,9 @@ from threadpoolctl import threadpool_limits
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.loading import load
-from edgemon.compiler.data.splits import align_classes, label_map, refuse_overlap
+from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
@@ -55,6 +56,7 @@ class Data:
     test: str
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
+    classes: tuple[str, ...] | None = None
     label_column: str | None = None
 
 
@@ -204,7 +206,10 @@ def _record(
             if part.y is None:
                 raise BenchError(f"the {name} data ({part.source}) has no labels")
         refuse_overlap(parts)
-        parts = align_classes(parts)
+        classes, parts = resolve(
+            align_classes(parts), model.n_classes, order=data.label_order, given=data.classes,
+            warn=reporter.warn,
+        )  # fmt: skip
     own = f"selfchecker={taps}" if taps else ""
     chosen = assign_taps(model, [monitor], own, data.preprocess)
     tapped = model.with_taps(chosen, scratch / model.tapped_name)
@@ -218,7 +223,7 @@ def _record(
             found.append(
                 record(
                     tapped, part, preprocess=data.preprocess, input=model.input,
-                    labels=label_map(model.n_classes, data.label_order), scratch=folder,
+                    labels=classes.map, scratch=folder,
                     workers=workers, progress=progress,
                 )
             )  # fmt: skip

@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
+from edgemon.compiler.data.classes import ORDERS, label_map
 from edgemon.compiler.errors import DataError
 from edgemon.runtime.preprocess import Preprocess
 
 CHANCE_LEVEL = 0.01  # p-value above which an accuracy is no better than always the commonest class
 WORTH_NAMING = 0.15  # least gain for an alternative to be suggested
 
-Measure = Callable[[Preprocess, str], float]
+Labels = npt.NDArray[np.int64]
+Measure = Callable[[Preprocess, Labels], float]
 
 
 def at_chance(correct: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64]) -> bool:
@@ -32,7 +34,8 @@ def at_chance(correct: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64]) -> 
 class Question:
     """The sample on which alternatives are tried, to name the cause of a bad accuracy."""
 
-    used: tuple[Preprocess, str]  # preprocessing and label order in force
+    preprocess: Preprocess  # in force
+    labels: Labels  # the label map in force
     measure: Measure  # accuracy of the sample under others
 
     def require_above_chance(
@@ -48,15 +51,15 @@ class Question:
             self._refuse(accuracy, rows, f"below the {expected:.2%} expected")
 
     def _refuse(self, accuracy: float, rows: int, problem: str) -> None:
-        advice = _advice(accuracy, self.used, self.measure)
+        advice = _advice(accuracy, self.preprocess, self.labels, self.measure)
         raise DataError(f"accuracy is {accuracy:.2%} on {rows} rows, {problem}: {advice}")
 
 
-def _advice(accuracy: float, used: tuple[Preprocess, str], measure: Measure) -> str:
+def _advice(accuracy: float, preprocess: Preprocess, labels: Labels, measure: Measure) -> str:
     results = []
-    for preprocess, order, flags in _alternatives(*used):
+    for other, order, flags in _alternatives(preprocess, labels):
         try:
-            results.append((measure(preprocess, order), flags))
+            results.append((measure(other, order), flags))
         except DataError:
             continue
     best, flags = max(results, default=(0.0, ""))
@@ -64,31 +67,32 @@ def _advice(accuracy: float, used: tuple[Preprocess, str], measure: Measure) -> 
         return f"with {flags} it would be {best:.2%}"
     return (
         "likely causes are the wrong preprocessing (--preprocess scale=, offset=, mean=, std=, "
-        "channels=), another order of the classes (--label-order), labels of other data, or an "
-        "untrained model"
+        "channels=), another order of the classes (--label-order, --classes), labels of other "
+        "data, or an untrained model"
     )
 
 
-def _alternatives(preprocess: Preprocess, order: str) -> list[tuple[Preprocess, str, str]]:
+def _alternatives(preprocess: Preprocess, labels: Labels) -> list[tuple[Preprocess, Labels, str]]:
     """Preprocessings and label orders that people mix up, with the flags that choose them."""
     scalings = {
         "": (1.0, 0.0),
         "scale=1/255": (1 / 255, 0.0),
         "scale=1/127.5,offset=-1": (1 / 127.5, -1.0),
     }
+    orders = {order: label_map(len(labels), order) for order in ORDERS}
     found = []
     for scaling, (scale, offset) in scalings.items():
         for channels in ("asis", "bgr"):
-            for labels in ("numeric", "string"):
+            for order, others in orders.items():
                 other = replace(
                     preprocess, scale=scale, offset=offset, mean=(), std=(), channels=channels
                 )
-                if (other, labels) == (preprocess, order):
+                if other == preprocess and np.array_equal(others, labels):
                     continue
                 parts = [scaling, f"channels={channels}" if channels != "asis" else ""]
                 if preprocess.resize:
                     parts.insert(0, "resize={}x{}".format(*preprocess.resize))
                 declared = ",".join(p for p in parts if p)
                 flags = f"--preprocess {declared}" if declared else "no --preprocess"
-                found.append((other, labels, f"{flags} --label-order {labels}"))
+                found.append((other, others, f"{flags} --label-order {order}"))
     return found

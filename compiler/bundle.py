@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.emit import flat
 from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.output_folder import MANIFEST, ONNX, REPORT, REPORT_JSON, is_bundle
@@ -53,6 +54,14 @@ class Bundle:
     def group(self) -> str | None:
         """What its rows were grouped by (``compile --group``), if by anything."""
         return _group(self.manifest)
+
+    @property
+    def classes(self) -> Classes:
+        """The classes of its model, as compile took them."""
+        metadata = self.artifact.metadata
+        names = tuple(str(name) for name in metadata["labels"])
+        values = metadata.get("label_values", range(len(names)))
+        return Classes(names, tuple(int(v) for v in values))
 
     @property
     def onnx_bytes(self) -> bytes:

@@ -77,6 +77,13 @@ def compile_(
     label_order: Annotated[
         str, typer.Option(help="Order of the model's classes: numeric (2 < 10) or string (10 < 2).")
     ] = "numeric",
+    classes: Annotated[
+        str,
+        typer.Option(
+            help="Names of the model's classes in its order: a,b,c, or a .txt (a name a line) or "
+            ".json file. Words among the labels are these names, numbers are their positions."
+        ),
+    ] = "",
     label_column: LabelColumn = None,
     group: Annotated[
         str | None,
@@ -144,6 +151,7 @@ def compile_(
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
     from edgemon.compiler.compile_summary import show_compiled
+    from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.pipeline import Options, compile_bundle
     from edgemon.compiler.terminal import Terminal
@@ -159,6 +167,7 @@ def compile_(
         preprocess=Preprocess.parse(preprocess),
         convert=convert,
         label_order=label_order,
+        classes=parse_names(classes),
         label_column=label_column,
         group=group,
         target=target,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgemon.compiler.cost import Bill
+from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.monitors import MonitorEstimator
@@ -32,13 +32,10 @@ def metadata(
     tapped: TappedModel,
     preprocess: Preprocess,
     target: Target,
-    labels: Sequence[int],
-    class_names: Sequence[str] | None,
+    classes: Classes,
     fitted: Fitted,
 ) -> dict[str, Any]:
-    """What a session needs on the device. ``labels[c]`` is the data label of model class c;
-    ``class_names[label]`` its name, if labels came as words."""
-    names = class_names or ()
+    """What a session needs on the device."""
     return {
         "edgemon": version("edgemon"),
         "model": {
@@ -48,8 +45,8 @@ def metadata(
         },
         "input": model.input.to_json(),
         "preprocess": preprocess.to_json(),
-        "labels": [names[v] if v < len(names) else str(v) for v in labels],
-        "label_values": list(labels),
+        "labels": list(classes.names),
+        "label_values": list(classes.values),
         "kernels": model.kernels(target.kernels),
         "target": target.name,
         "taps": [

@@ -28,6 +28,7 @@ from edgemon.compiler import manifest as manifests
 from edgemon.compiler import output_folder as outputs
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.cost import Bill
+from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources, load_sources
 from edgemon.compiler.drift import guard as drifts
@@ -64,6 +65,7 @@ class Options:
     taps: str = ""
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
+    classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
     label_column: str | None = None
     group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
@@ -86,7 +88,9 @@ class Options:
             "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
             "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
             "preprocess": self.preprocess.to_json(),
-            "label_order": self.label_order, "convert": self.convert, "group": self.group,
+            "label_order": self.label_order,
+            "classes": None if self.classes is None else list(self.classes),
+            "convert": self.convert, "group": self.group,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
@@ -115,7 +119,7 @@ def compile_bundle(
         tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
     ):
         scratch = Path(scratch_name)
-        model, splits = _open(model_path, sources, scratch, options, reporter)
+        model, classes, splits = _open(model_path, sources, scratch, options, reporter)
         left_out: list[LeftOut] = []
         chosen = assign_taps(model, estimators, options.taps, options.preprocess, left_out)
         logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
@@ -124,7 +128,7 @@ def compile_bundle(
         own_kernels = model.kernels(target.kernels)
         kernels = kernel_sets.parse(options.certify_kernels, model, own_kernels)
         recorder = Recorder(
-            model, scratch, options.preprocess, own_kernels, options.label_order,
+            model, scratch, options.preprocess, own_kernels, classes,
             workers=options.workers, seed=options.seed,
         )  # fmt: skip
         question = recorder.look(splits)
@@ -145,8 +149,7 @@ def compile_bundle(
             tapped = model.with_taps(chosen, scratch / model.tapped_name)
             recorder.compare_taps(tapped, splits["test"], recorded.all["test"])
         metadata = manifests.metadata(
-            model, tapped, options.preprocess, target, recorder.labels.tolist(),
-            splits["fit"].class_names, fitted,
+            model, tapped, options.preprocess, target, classes, fitted
         )  # fmt: skip
         if recorded.others:
             metadata["certified_kernels"] = list(kernels)
@@ -213,7 +216,7 @@ def _require_sound(options: Options) -> None:
 
 def _open(
     path: Path, sources: Sources, scratch: Path, options: Options, reporter: Reporter
-) -> tuple[Model, dict[str, Dataset]]:
+) -> tuple[Model, Classes, dict[str, Dataset]]:
     with reporter.stage("opening the model"):
         model = open_model(path, scratch)
         model.require_classifier()
@@ -223,10 +226,14 @@ def _open(
             resize=options.preprocess.resize, group=options.group, progress=progress,
             warn=reporter.warn,
         )  # fmt: skip
+    classes, splits = resolve(
+        splits, model.n_classes, order=options.label_order, given=options.classes,
+        warn=reporter.warn,
+    )  # fmt: skip
     if options.convert == "int8":
         with reporter.stage("converting to int8"):
             model = keras.to_int8(model, splits["fit"], options.preprocess, scratch)
-    return model, splits
+    return model, classes, splits
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler import accuracy, evaluation
+from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.recording import Progress, Recording, record
@@ -28,12 +28,12 @@ class Recorder:
     """Records rows of one model, with its input, labels and kernels fixed."""
 
     def __init__(
-        self, model: Model, scratch: Path, preprocess: Preprocess, kernels: str, label_order: str,
+        self, model: Model, scratch: Path, preprocess: Preprocess, kernels: str, classes: Classes,
         *, workers: int, seed: int,
     ) -> None:  # fmt: skip
         self.model, self.scratch, self.preprocess = model, scratch, preprocess
-        self.kernels, self.label_order = kernels, label_order
-        self.labels: Labels = label_map(model.n_classes, label_order)
+        self.kernels = kernels
+        self.labels: Labels = classes.map
         self.workers, self.seed = workers, seed
 
     def record(
@@ -68,13 +68,11 @@ class Recorder:
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
 
-        def measure(preprocess: Preprocess, order: str) -> float:
-            labels = label_map(self.model.n_classes, order)
+        def measure(preprocess: Preprocess, labels: Labels) -> float:
             found = self.record(self.model.untapped(), sample, preprocess=preprocess, labels=labels)
             return float(found.correct.mean())
 
-        used = (self.preprocess, self.label_order)
-        question = accuracy.Question(used, measure)
+        question = accuracy.Question(self.preprocess, self.labels, measure)
         question.require_above_chance(first.correct, first.labels)
         return question
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.classes import to_classes
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.data.splits import to_classes
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.bundle import group_of
+from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.drift import DriftState
@@ -74,7 +75,8 @@ def _drift_json(session: Session) -> dict[str, Any] | None:
 
 
 def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
-    classes = _Classes(session, data)
+    classes = Classes(session.labels, session.label_values)
+    truth = None if data.y is None else classes.positions(data)
     index = 0
     for images in data.blocks(BLOCK):
         for result in session.evaluate_batch(images):
@@ -87,27 +89,23 @@ def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
                 "monitors": {m.name: m.verdict.name.lower() for m in result.monitors},
                 "terms": {t.name: t.nats for t in result.terms},
             }
-            if data.y is not None:
-                label = classes.label(int(data.y[index]))
-                row["label"] = label
-                row["known"] = label in classes.known
-                row["correct"] = result.prediction >= 0 and classes.of[result.prediction] == label
+            if truth is not None:
+                label = int(truth[index])
+                row["label"] = _label(classes, data, index, label)
+                row["known"] = label >= 0
+                row["correct"] = result.prediction >= 0 and result.prediction == label
             yield row
             index += 1
 
 
-class _Classes:
-    """Labels of the data and classes of the session, made comparable: words where the data has
-    words (which are numbered anew in every data set), else numbers."""
-
-    def __init__(self, session: Session, data: Dataset) -> None:
-        self._names = data.class_names
-        self.of: tuple[str | int, ...] = session.label_values if not self._names else session.labels
-        self.known = frozenset(self.of)
-
-    def label(self, y: int) -> str | int:
-        """The label of a row as the session would call it."""
-        return self._names[y] if self._names else y
+def _label(classes: Classes, data: Dataset, index: int, position: int) -> str | int:
+    """The label of a row: the name of its class, or what the data says."""
+    assert data.y is not None
+    label = int(data.y[index])
+    if data.class_names:
+        return data.class_names[label]
+    name = classes.names[position] if position >= 0 else str(label)
+    return label if name == str(label) else name
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.bundle import Bundle
@@ -64,13 +63,15 @@ def record_rows(
         takes_group=takes_group,
         resize=preprocess.resize,
     )
+    classes = bundle.classes
+    rows = classes.numbered(rows, f"{bundle.path}") if labelled else replace(rows, y=None)
     with reporter.stage("recording") as progress:
         return record(
             bundle.model,
-            rows if labelled else replace(rows, y=None),
+            rows,
             preprocess=preprocess,
             input=InputSpec.from_json(metadata["input"]),
-            labels=np.array(metadata["label_values"]),
+            labels=classes.map,
             kernels=metadata["kernels"],
             scratch=scratch,
             workers=workers,

@@ -61,6 +61,22 @@ def write_unit_onnx(path: Path) -> Path:
     return _write(path, nodes, stored, ["input", ["N", 2]], ["p", ["N", 1]])
 
 
+def write_linear_onnx(
+    path: Path, shape: tuple[int, ...], w: np.ndarray, b: np.ndarray, head: str = "Softmax"
+) -> Path:
+    """Images of ``shape``, flattened, times (n, k) plus (k,); ``head`` may be "" for none."""
+    nodes = [
+        helper.make_node("Flatten", ["input"], ["flat"], axis=1),
+        helper.make_node("Gemm", ["flat", "w", "b"], ["logits"]),
+    ]
+    if head:
+        nodes.append(helper.make_node(head, ["logits"], ["p"]))
+    stored = {"w": w.astype(np.float32), "b": b.astype(np.float32)}
+    return _write(
+        path, nodes, stored, ["input", ["N", *shape]], ["p" if head else "logits", ["N", len(b)]]
+    )
+
+
 def write_quantised_onnx(path: Path) -> Path:
     """Int8 codes at scale 0.5, zero point -3, dense 4 -> 3 with dequantised weights."""
     nodes = [

@@ -15,8 +15,8 @@ from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.base import Model

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgemon.bench.compare.spec import NOVEL, Case
 from edgemon.bench.errors import BenchError
+from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.errors import DataError
@@ -51,7 +52,7 @@ def load_rows(
         refuse_overlap(parts)
     except DataError as error:  # a published split is what it is
         reporter.warn(f"case {case.name!r}: {error}")
-    parts = align_classes(parts)
+    parts = _numbered(case, align_classes(parts), labels, reporter)
     novel: dict[str, Dataset] = {}
     if case.unknown_labels == NOVEL:
         for name, data in parts.items():
@@ -65,6 +66,25 @@ def load_rows(
         parts.pop("fit"), tuple(parts.values()),
         {name: replace(data, y=None) for name, data in novel.items()},
     )  # fmt: skip
+
+
+def _numbered(
+    case: Case, parts: dict[str, Dataset], labels: npt.NDArray[np.int64], reporter: Reporter
+) -> dict[str, Dataset]:
+    """The parts with labels from ``labels``, where they are words; -1 where no class has one."""
+    if case.classes and case.unknown_labels == NOVEL:
+        classes = Classes(case.classes, tuple(labels.tolist()))
+        positions = {name: classes.positions(data) for name, data in parts.items()}
+        return {
+            name: replace(data, y=np.where(positions[name] < 0, -1, labels[positions[name]]))
+            for name, data in parts.items()
+        }
+    if not case.classes and all(data.class_names is None for data in parts.values()):
+        return parts
+    return resolve(
+        parts, len(labels), order=case.label_order, given=case.classes or None,
+        warn=lambda text: reporter.warn(f"case {case.name!r}: {text}"),
+    )[1]  # fmt: skip
 
 
 def _read(

@@ -13,6 +13,7 @@ pool = "test.npz"             # or instead of these: rows for resplits only
 resplits = 20
 preprocess = "scale=1/255"    # as ``edgemon compile`` takes it, like the next one
 label_order = "numeric"
+classes = ["cat", "dog"]      # the model's, in its order, where labels are words
 unknown_labels = "novel"      # rows whose label no class has: novel (default: an error)
 novel = ["other.npz"]         # rows of no class that the model knows
 monitors = ["msp_t", "forest:trees=1", "errors"]    # each as ``--monitor`` takes it
@@ -47,6 +48,7 @@ class Case:
     resplits: int = 20
     preprocess: str = ""
     label_order: str = "numeric"
+    classes: tuple[str, ...] = ()
     unknown_labels: str = ""
     novel: tuple[str, ...] = ()
     group: str = ""

@@ -106,6 +106,7 @@ def _images(
     if not len(unseen):
         raise BenchError(f"{spec}: the bundle was fitted on all of these rows; give others")
     chosen = data.take(np.sort(rng.permutation(unseen)[:most]))
+    chosen = bundle.classes.numbered(chosen, str(bundle.path))
     return _all(chosen), np.asarray(chosen.y)
 
 

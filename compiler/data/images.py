@@ -44,6 +44,8 @@ def read_folder(
         reader = LabelReader(rows.source, positions.start)
         for file, name in wanted:
             reader.add_word(name, str(file))
+        for c in classes:
+            reader.declare(c.name)
         labels, names = reader.finish()
     out = folder / "x.npy"
     _write([f for f, _ in wanted], out, resize, progress)

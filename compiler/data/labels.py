@@ -28,6 +28,7 @@ class LabelReader:
         self._source, self._first_row = source, first_row
         self._labels = array("q")
         self._words: dict[str, int] = {}
+        self._declared: set[str] = set()
 
     def add(self, found: Array) -> None:
         """The labels of the next rows."""
@@ -62,16 +63,21 @@ class LabelReader:
             )
         self._labels.append(self._words.setdefault(word, len(self._words)))
 
+    def declare(self, text: str) -> None:
+        """A word that no row need have: the name of an empty class folder."""
+        self._declared.add(text.strip())
+
     def finish(self) -> Named:
-        """Labels (N,) and, if some are words, the words in sorted order (label = position)."""
+        """Labels (N,) and, if some are words, these and the declared ones in sorted order (label =
+        position)."""
         labels = np.array(self._labels, np.int64)
         words = list(self._words)
         if not words:
             return labels, None
-        numbers = [_number(word) for word in words]
+        numbers = [as_number(word) for word in words]
         if None not in numbers:
             return self._whole(np.array(numbers, np.float64)[labels], self._first_row), None
-        names = sorted(words)
+        names = sorted({*words, *self._declared})
         position = {name: i for i, name in enumerate(names)}
         return np.array([position[word] for word in words], np.int64)[labels], tuple(names)
 
@@ -100,7 +106,8 @@ class LabelReader:
         return labels
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
+    """The finite number that a label's text is, if it is one."""
     try:
         return float(text) if text.isascii() and "_" not in text else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which rows are for what, and which label is which class."""
+"""Which rows are for what."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from edgemon.compiler.errors import DataError
 Indices = npt.NDArray[np.int64]
 
 FRACTIONS = (0.6, 0.2, 0.2)
-ORDERS = ("numeric", "string")
 
 
 def split(
@@ -140,32 +139,3 @@ def align_classes(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
         y = None if data.y is None else numbers[data.y]
         aligned[part] = replace(data, y=y, class_names=names)
     return aligned
-
-
-def label_map(n_classes: int, order: str) -> Indices:
-    """The data label of each model class: ``map[class] = label``.
-
-    "numeric": class j has label j. "string": classes are sorted as text (0, 1, 10, 11, ..., 2), as
-    tools do that read class folders by name.
-    """
-    if order not in ORDERS:
-        raise DataError(f"label order {order!r} is unknown; use {' or '.join(ORDERS)}")
-    labels = range(n_classes)
-    return np.array(sorted(labels, key=str) if order == "string" else labels, np.int64)
-
-
-def to_classes(y: npt.NDArray[np.integer[Any]], labels: Indices) -> Indices:
-    """The model class of each label, ``labels`` being a label map. Raises DataError for a label
-    that no class has."""
-    order = np.argsort(labels)
-    at = np.minimum(np.searchsorted(labels[order], y), len(labels) - 1)
-    unknown = labels[order][at] != y
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        counted_from_one = y.min(initial=1) == 1 and y.max(initial=0) == len(labels)
-        hint = "; labels seem to count from 1: subtract 1" if counted_from_one else ""
-        raise DataError(
-            f"label {int(y[row])} (row {row}) has no class: the model has {len(labels)} classes, "
-            f"{int(labels.min())} to {int(labels.max())}{hint}"
-        )
-    return order[at].astype(np.int64)

@@ -14,9 +14,9 @@ import pytest
 from edgemon.bench.benchmark import run_benchmark
 from edgemon.compiler import reference
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Builder, Monitor, Tap

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import DataError, ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models import child

@@ -13,10 +13,8 @@ from edgemon.compiler.data.splits import (
     align_classes,
     cut,
     divide,
-    label_map,
     refuse_overlap,
     split,
-    to_classes,
 )
 from edgemon.compiler.errors import DataError
 
@@ -228,27 +226,3 @@ def test_words_and_numbers_do_not_mix(tmp_path: Path) -> None:
     assert align_classes({"fit": numbers}) == {"fit": numbers}
     with pytest.raises(DataError, match="words in the test data but numbers elsewhere"):
         align_classes({"fit": numbers, "test": _words(tmp_path, "w", ["cat"])})
-
-
-def test_string_order_sorts_classes_as_text() -> None:
-    assert label_map(12, "string").tolist() == [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert label_map(4, "numeric").tolist() == [0, 1, 2, 3]
-    with pytest.raises(DataError, match="numeric or string"):
-        label_map(4, "random")
-
-
-@given(st.integers(1, 120), st.sampled_from(["numeric", "string"]), st.data())
-def test_a_map_and_its_inverse(n: int, order: str, data: st.DataObject) -> None:
-    mapping = label_map(n, order)
-    assert sorted(mapping.tolist()) == list(range(n))
-    y = np.array(data.draw(st.lists(st.integers(0, n - 1))), np.int64)
-    np.testing.assert_array_equal(mapping[to_classes(y, mapping)], y)
-
-
-@pytest.mark.parametrize(
-    ("y", "says"),
-    [([0, 3], "label 3 .row 1. has no class.*3 classes, 0 to 2$"), ([1, 2, 3], "subtract 1")],
-)
-def test_a_label_without_a_class_is_refused(y: list[int], says: str) -> None:
-    with pytest.raises(DataError, match=says):
-        to_classes(np.array(y), label_map(3, "numeric"))

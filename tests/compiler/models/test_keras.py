@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import CompileError, ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.base import Model

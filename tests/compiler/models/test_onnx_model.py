@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 import pytest
 
+from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import load
-from edgemon.compiler.data.splits import label_map
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import onnx_graph, write_untapped
 from edgemon.compiler.models.base import Model
