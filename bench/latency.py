@@ -25,6 +25,7 @@ from edgemon.compiler.reporter import Progress, unheard
 from edgemon.runtime.classifier import AnyClassifier
 from edgemon.runtime.mirror import MIRROR, mirrored
 from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.preprocess import INPUT
 
 Array = npt.NDArray[Any]
 
@@ -81,7 +82,7 @@ def interleaved(
 
     Args:
         plain: the model without taps. tapped: with them. positions: the output that carries each
-            tap of ``monitor``. inputs: input tensors as ``preprocess.to_input`` makes them.
+            tap of ``monitor``, or ``INPUT``. inputs: as ``preprocess.to_input`` makes them.
         mirror_axis: see ``runtime.mirror.width_axis``; 0 without taps of the mirrored image, for
             which the monitored pipeline makes a second inference.
     """
@@ -92,6 +93,10 @@ def interleaved(
     )  # fmt: skip
     evaluate = monitor.evaluate_into
     memory = [_in_place(tapped, p, inputs[0]) for p in positions]
+    # A device reads the input where it lies; here it lies elsewhere for every image.
+    entries = [i for i, p in enumerate(positions) if p == INPUT]
+    for i in entries:
+        memory[i] = type(memory[i])()
     second = [i for i, tap in enumerate(monitor.taps) if tap.view == MIRROR]
     taps = [type(m)() if i in second else m for i, m in enumerate(memory)]
     copies = [(taps[i], memory[i], ctypes.sizeof(memory[i])) for i in second]
@@ -101,10 +106,15 @@ def interleaved(
 
     def together(x: Array) -> None:
         tapped.invoke(x)
+        for i in entries:
+            ctypes.memmove(memory[i], x.ctypes.data, ctypes.sizeof(memory[i]))
         evaluate(taps, 1, *results)
 
     def twice(x: Array) -> None:
-        tapped.invoke(mirrored(x, mirror_axis))
+        other = mirrored(x, mirror_axis)
+        tapped.invoke(other)
+        for i in entries:
+            ctypes.memmove(memory[i], other.ctypes.data, ctypes.sizeof(memory[i]))
         for copy, source, size in copies:
             ctypes.memmove(copy, source, size)
         together(x)

@@ -32,10 +32,11 @@ class AnyClassifier(Protocol):
         """Run the model on zeros in every input."""
 
     def view(self, position: int) -> npt.NDArray[Any]:
-        """The output, flat, in memory that the next ``invoke`` overwrites."""
+        """The output, or at ``INPUT`` the input, flat, in memory that the next ``invoke``
+        overwrites."""
 
     def output(self, position: int) -> npt.NDArray[Any]:
-        """A copy of the output, flat."""
+        """A copy of it."""
 
     @staticmethod
     def backend() -> str:

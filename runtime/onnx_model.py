@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.errors import BackendError, InputError
-from edgemon.runtime.preprocess import InputSpec
+from edgemon.runtime.preprocess import INPUT, InputSpec
 
 Array = npt.NDArray[Any]
 
@@ -90,11 +90,14 @@ class OnnxClassifier:
         self._run()
 
     def view(self, position: int) -> Array:
-        """The output, flat, in memory that the next ``invoke`` overwrites."""
+        """The output, or at ``INPUT`` the input, flat, in memory that the next ``invoke``
+        overwrites."""
+        if position == INPUT:
+            return next(iter(self.inputs.values())).reshape(-1)
         return self._outputs[position].reshape(-1)
 
     def output(self, position: int) -> Array:
-        """A copy of the output, flat."""
+        """A copy of it."""
         return self.view(position).copy()
 
     @staticmethod

@@ -23,6 +23,7 @@ CHANNELS = ("asis", "rgb", "bgr", "gray")
 LAYOUTS = ("auto", "nhwc", "nchw")
 LARGEST_SIDE = 4096  # of a resized image, in pixels
 LARGEST_SOURCE_SIDE = 16384
+INPUT = -1  # in place of an output's position: the input tensor itself, which no graph gives back
 INTEGER_INPUTS = ("int8", "uint8", "int16", "int32")
 
 

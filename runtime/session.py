@@ -17,7 +17,7 @@ from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
-from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.preprocess import INPUT, InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
 
 Array = npt.NDArray[Any]
@@ -98,7 +98,7 @@ class Session:
         self._drift = Drift(self._monitor)
         classifier = open_classifier(model, threads=threads, kernels=used)
         if len(positions) != len(self._monitor.taps) or any(
-            not 0 <= p < classifier.n_outputs for p in positions
+            p != INPUT and not 0 <= p < classifier.n_outputs for p in positions
         ):
             raise ArtifactError(f"{folder}: the model lacks outputs; compile the bundle again")
         views = [tap.view for tap in self._monitor.taps]

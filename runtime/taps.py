@@ -15,8 +15,8 @@ Array = npt.NDArray[Any]
 
 
 class TapReader:
-    """A classifier and the outputs to read after an image: of its inference, and where ``views``
-    say so of a second one, on the mirrored image."""
+    """A classifier and the outputs to read after an image (or ``preprocess.INPUT``): of its
+    inference, and where ``views`` say so of a second one, on the mirrored image."""
 
     def __init__(
         self, classifier: AnyClassifier, positions: Sequence[int], views: Sequence[str],

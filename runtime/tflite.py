@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.errors import BackendError, InputError
-from edgemon.runtime.preprocess import InputSpec
+from edgemon.runtime.preprocess import INPUT, InputSpec
 
 Array = npt.NDArray[Any]
 
@@ -66,6 +66,7 @@ class Classifier:
         except (ValueError, RuntimeError) as error:
             raise BackendError(f"{model}: the interpreter refuses it: {reason(error)}") from None
         self._model = model
+        self._x = np.zeros(0, np.float32)  # the last input: the interpreter's own is overwritten
         self._views: list[Callable[[], Array]] = [
             self._interpreter.tensor(detail["index"]) for detail in outputs
         ]
@@ -100,6 +101,7 @@ class Classifier:
             self._interpreter.reset_all_variables()
             self._interpreter.set_tensor(self._inputs[0]["index"], x)
             self._interpreter.invoke()
+            self._x = x
         except ValueError as error:
             raise InputError(f"the model's input does not fit: {reason(error)}") from None
         except RuntimeError as error:
@@ -108,20 +110,23 @@ class Classifier:
     def invoke_zeros(self) -> None:
         """Run the model on zeros in every input."""
         for detail in self._inputs:
-            self._interpreter.set_tensor(
-                detail["index"], np.zeros(detail["shape"], detail["dtype"])
-            )
+            zeros = np.zeros(detail["shape"], detail["dtype"])
+            self._interpreter.set_tensor(detail["index"], zeros)
+            self._x = zeros
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
             raise BackendError(f"{self._model}: the model fails to run: {reason(error)}") from None
 
     def view(self, position: int) -> Array:
-        """The output, flat, in the interpreter's own memory: drop it before the next ``invoke``."""
+        """The output, flat, in the interpreter's own memory, or at ``INPUT`` the input: drop it
+        before the next ``invoke``."""
+        if position == INPUT:
+            return self._x.reshape(-1)
         return self._views[position]().reshape(-1)
 
     def output(self, position: int) -> Array:
-        """A copy of the output, flat."""
+        """A copy of it."""
         return self.view(position).copy()
 
     @staticmethod

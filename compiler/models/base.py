@@ -16,7 +16,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
 from edgemon.compiler.models.taps import as_tap, obstacle, tap_of
-from edgemon.runtime.preprocess import InputSpec
+from edgemon.runtime.preprocess import INPUT, InputSpec
 
 Reals = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ INPUT_DTYPES = ("float32", "int8", "uint8", "int16")
 @dataclass(frozen=True)
 class TappedModel:
     """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``, after the inference
-    that the tap's view says.
+    that the tap's view says. The model's input is one without an output, at ``INPUT``.
 
     ``output`` describes the classifier's own, which is at position 0.
     """
@@ -114,15 +114,17 @@ class Model(ABC):
     def with_taps(self, tensors: tuple[Tensor, ...], out: Path) -> TappedModel:
         """Write the model with these tensors as further outputs, also of its signatures.
 
-        Tensors that are outputs already are reused, and one that is wanted plain and mirrored is
-        one output. The same request writes the same bytes.
+        Tensors that are outputs already are reused, one that is wanted plain and mirrored is one
+        output, and the model's input is none: who runs the model has it, and not every format can
+        give it back. The same request writes the same bytes.
         """
         wanted = tuple(dict.fromkeys(tensors))
         for tensor in wanted:
             problem = obstacle(self.graph, tensor)
             if problem is not None:
                 raise ModelError(f"{self.origin}: tensor {tensor.name!r} {problem}")
-        new = {t.index: t.name for t in wanted if t.index not in self.graph.outputs}
+        given = (*self.graph.outputs, *self.graph.inputs)
+        new = {t.index: t.name for t in wanted if t.index not in given}
         outputs = [*self.graph.outputs, *new]
         content = self._with_outputs(new) if new else self.content
         out.write_bytes(content)
@@ -130,7 +132,7 @@ class Model(ABC):
             out,
             hashlib.sha256(content).hexdigest(),
             tuple(self._tap(t) for t in wanted),
-            tuple(outputs.index(t.index) for t in wanted),
+            tuple(outputs.index(t.index) if t.index in outputs else INPUT for t in wanted),
             self.output,
         )
 

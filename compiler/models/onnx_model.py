@@ -67,11 +67,6 @@ class OnnxModel(Model):
         return Weights(self.content)
 
     def _with_outputs(self, added: Mapping[int, str]) -> bytes:
-        for index in set(added) & set(self.graph.inputs):
-            raise ModelError(
-                f"{self.origin}: tensor {self.graph.tensors[index].name!r} is the model's input, "
-                "which an ONNX graph cannot give back; choose a tensor that the model computes"
-            )
         tensors = {self.names[i]: self.graph.tensors[i] for i in added}
         found = {name: (t.dtype, t.shape) for name, t in tensors.items()}
         return onnx_graph.with_outputs(self.content, tensors, found)
