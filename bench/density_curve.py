@@ -20,13 +20,14 @@ from threadpoolctl import threadpool_limits
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.data.classes import resolve
-from edgemon.compiler.data.loading import load
+from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
 from edgemon.compiler.metrics import Metrics, measure
 from edgemon.compiler.models import open_model
+from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.monitors.densities.candidates import (
     FORMS,
     Candidate,
@@ -36,6 +37,7 @@ from edgemon.compiler.monitors.densities.candidates import (
 )
 from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
 from edgemon.compiler.monitors.selfchecker_layers import Rows, choose_layers, distinct
+from edgemon.compiler.recorder import SAMPLE, settled
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, percent
@@ -212,22 +214,23 @@ def _record(
         )  # fmt: skip
     own = f"selfchecker={taps}" if taps else ""
     chosen = assign_taps(model, [monitor], own, data.preprocess)
-    tapped = model.with_taps(chosen, scratch / model.tapped_name)
-    found = []
-    for name, part in parts.items():
-        if name == "test":
-            part = part.take(np.arange(min(max_rows, len(part))))
-        folder = scratch / name
-        folder.mkdir()
+
+    def one(part: Dataset, name: str, tapped: TappedModel) -> Recording:
         with reporter.stage(f"recording {len(part)} {name} rows") as progress:
-            found.append(
-                record(
-                    tapped, part, preprocess=data.preprocess, input=model.input,
-                    labels=classes.map, scratch=folder,
-                    workers=workers, progress=progress,
-                )
+            return record(
+                tapped, part, preprocess=data.preprocess, input=model.input,
+                labels=classes.map, scratch=Path(tempfile.mkdtemp(dir=scratch)), workers=workers,
+                progress=progress,
             )  # fmt: skip
-    return found[0], found[1]
+
+    parts["test"] = parts["test"].take(np.arange(min(max_rows, len(parts["test"]))))
+    sample = parts["fit"].take(np.arange(min(SAMPLE, len(parts["fit"]))))
+    model, decision = settled(model, lambda m: one(sample, "first", m.untapped()))
+    if decision is not None:
+        reporter.note(str(decision))
+    tapped = model.with_taps(chosen, scratch / model.tapped_name)
+    fit, test = (one(parts[name], name, tapped) for name in ("fit", "test"))
+    return fit, test
 
 
 def _curve(

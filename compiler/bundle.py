@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.emit import flat
 from edgemon.compiler.models.base import TappedModel
+from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.output_folder import MANIFEST, ONNX, REPORT, REPORT_JSON, is_bundle
 from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
@@ -79,12 +80,15 @@ class Bundle:
         own = [t for t, at in zip(taps, positions, strict=False) if at == 0 and t.view == PLAIN]
         if len(positions) != len(taps) or not own:
             raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
+        above = self.artifact.metadata.get("decision_threshold", OF_PROBABILITY)
         return TappedModel(
             model_file(self.path),
             self.artifact.model_sha256,
             taps,
             positions,
-            own[0],  # compile taps the model's own output always
+            replace(
+                own[0], decides_above=float(above)
+            ),  # compile taps the model's own output always
         )
 
     def require_intact(self) -> None:

@@ -84,6 +84,13 @@ def compile_(
             ".json file. Words among the labels are these names, numbers are their positions."
         ),
     ] = "",
+    decision_threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="A single output unit means class 1 above it. Default: 0.5 of a probability, 0 of "
+            "a logit, by the model's last operator or by the values it gives."
+        ),
+    ] = None,
     label_column: LabelColumn = None,
     group: Annotated[
         str | None,
@@ -168,6 +175,7 @@ def compile_(
         convert=convert,
         label_order=label_order,
         classes=parse_names(classes),
+        decision_threshold=decision_threshold,
         label_column=label_column,
         group=group,
         target=target,

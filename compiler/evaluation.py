@@ -11,7 +11,6 @@ import numpy.typing as npt
 from edgemon.compiler import reference
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Program
-from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
 from edgemon.compiler.recording import Recording
 from edgemon.runtime.evaluation import Evaluation
 
@@ -48,7 +47,8 @@ def evaluate_blocks(program: Program, rows: Iterable[list[npt.NDArray[Any]]]) ->
 
 
 def predicted_class(builder: Builder, output: int) -> int:
-    """The class node: the argmax, or of one output unit whether it exceeds a half."""
+    """The class node: the argmax, or of one output unit whether it exceeds its threshold."""
     if builder.value(output).length == 1:
-        return builder.node("exceeds", output, tables=[np.array([ONE_UNIT_ABOVE])])
+        threshold = builder.taps[output].decides_above
+        return builder.node("exceeds", output, tables=[np.array([threshold])])
     return builder.node("argmax", output)

@@ -12,6 +12,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
+from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.monitors.tree_rules import sentence
 from edgemon.compiler.output_folder import MANIFEST
 from edgemon.compiler.terminal import Terminal, percent
@@ -130,6 +131,8 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         f"monitor of {model['file']} (accuracy {content['accuracy']:.2%}), "
         f"compiled by edgemon {content['edgemon']}"
     )
+    if content.get("decision"):
+        terminal.note(str(Decision(**content["decision"])))
     terminal.table(
         ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
         [

@@ -47,7 +47,8 @@ class Tap:
     ``view``: of which inference, "plain", or "mirror" for that of the mirrored image
     (``runtime.mirror``). ``channels``: of a feature map the number of its channels, which lie on
     its last axis unless ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does
-    not hold it.
+    not hold it. ``decides_above``: of a model's only output unit, the real value above which it
+    means class 1.
     """
 
     tensor: str  # its name in the model
@@ -58,6 +59,7 @@ class Tap:
     view: str = PLAIN
     channels: int = field(default=0, compare=False)
     channels_first: bool = field(default=False, compare=False)
+    decides_above: float = field(default=0.5, compare=False)
 
     @property
     def name(self) -> str:

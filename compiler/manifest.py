@@ -47,6 +47,7 @@ def metadata(
         "preprocess": preprocess.to_json(),
         "labels": list(classes.names),
         "label_values": list(classes.values),
+        **({"decision_threshold": model.decides_above} if model.output.length == 1 else {}),
         "kernels": model.kernels(target.kernels),
         "target": target.name,
         "taps": [

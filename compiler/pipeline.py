@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import resource
 import shutil
@@ -43,7 +44,7 @@ from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
-from edgemon.compiler.recorder import Recorder, finite
+from edgemon.compiler.recorder import Recorder, finite, require_seen
 from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
@@ -67,6 +68,7 @@ class Options:
     label_order: str = "numeric"
     classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
     label_column: str | None = None
+    decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
     group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
@@ -90,6 +92,7 @@ class Options:
             "preprocess": self.preprocess.to_json(),
             "label_order": self.label_order,
             "classes": None if self.classes is None else list(self.classes),
+            "decision_threshold": self.decision_threshold,
             "convert": self.convert, "group": self.group,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
@@ -131,9 +134,14 @@ def compile_bundle(
             model, scratch, options.preprocess, own_kernels, classes,
             workers=options.workers, seed=options.seed,
         )  # fmt: skip
+        decision = recorder.settle(splits["test"], options.decision_threshold)
+        if decision is not None:
+            reporter.note(str(decision))
+        model = recorder.model
         question = recorder.look(splits)
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
+        require_seen(decision, recorded.all.values())
         accuracies = _accuracies(recorded.all, sources, reporter)
         question.require_expected(
             accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
@@ -172,6 +180,7 @@ def compile_bundle(
             "model": metadata["model"],
             "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
             "options": options.to_json(),
+            "decision": None if decision is None else decision.to_json(),
             "accuracy": accuracies["accuracy"],
             "accuracy_by_split": accuracies["by_split"],
             "rows": {name: len(data) for name, data in splits.items()},
@@ -211,6 +220,8 @@ def _require_sound(options: Options) -> None:
         raise CompileError(f"--convert {options.convert}: use {' or '.join(keras.CHOICES)}")
     if options.thresholds not in fitting.RULES:
         raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
+    if options.decision_threshold is not None and not math.isfinite(options.decision_threshold):
+        raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
     require_run_length(options.drift_run_length)
 
 

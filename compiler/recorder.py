@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.base import Model, TappedModel
+from edgemon.compiler.models.decision import Decision, contradicted, of_graph, of_values
 from edgemon.compiler.recording import Progress, Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
@@ -47,6 +49,16 @@ class Recorder:
             progress=progress,
         )  # fmt: skip
 
+    def settle(self, data: Dataset, given: float | None) -> Decision | None:
+        """Settles how the model's only output unit decides (see ``models.decision``), and says so;
+        None where it has several. ``given``: the threshold that the user wants."""
+        self.model, decision = settled(
+            self.model,
+            lambda model: self.record(model.untapped(), data.take(self._sample(data))),
+            given,
+        )
+        return decision
+
     def under_each(
         self, kernels: Sequence[str], tapped: TappedModel, data: Dataset, own: Recording
     ) -> Iterator[tuple[str, Recording]]:
@@ -62,8 +74,7 @@ class Recorder:
     def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
         """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
         data = splits["test"]
-        rng = np.random.default_rng(self.seed)
-        sample = data.take(np.sort(rng.permutation(len(data))[:SAMPLE]))
+        sample = data.take(self._sample(data))
         first = self.record(self.model.untapped(), sample)
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
@@ -75,6 +86,10 @@ class Recorder:
         question = accuracy.Question(self.preprocess, self.labels, measure)
         question.require_above_chance(first.correct, first.labels)
         return question
+
+    def _sample(self, data: Dataset) -> Labels:
+        rng = np.random.default_rng(self.seed)
+        return np.sort(rng.permutation(len(data))[:SAMPLE])
 
     def compare_taps(self, tapped: TappedModel, data: Dataset, recorded: Recording) -> None:
         """Do fewer taps have the values that they had among more, bit for bit?"""
@@ -101,6 +116,38 @@ class Recorder:
                 f"{len(sample)} rows: choose other taps, after an activation rather than before it"
             )
         return {"output_rows": len(sample), "output_mismatches": different}
+
+
+def settled(
+    model: Model, sample: Callable[[Model], Recording], given: float | None = None
+) -> tuple[Model, Decision | None]:
+    """The model that knows how its only output unit decides; ``sample`` records some rows without
+    taps, and is asked only where neither ``given`` nor the graph says it."""
+    if model.output.length > 1:
+        if given is not None:
+            raise CompileError(
+                f"--decision-threshold is of models with one output unit; this one has "
+                f"{model.output.length}, and the largest decides"
+            )
+        return model, None
+    decision = of_graph(model.graph)
+    if given is not None:
+        decision = Decision(given, "--decision-threshold says so")
+    if decision is None:
+        rows = sample(model)
+        decision = of_values(rows.values(rows.taps[0].name)[:, 0])
+    return replace(model, decides_above=decision.threshold), decision
+
+
+def require_seen(decision: Decision | None, rows: Iterable[Recording]) -> None:
+    """Raises CompileError if rows show that the decision was taken from too few."""
+    if decision is not None and any(
+        contradicted(decision, r.values(r.taps[0].name)[:, 0]) for r in rows
+    ):
+        raise CompileError(
+            f"{decision}, but on further rows it gives values outside 0 to 1; say which it is: "
+            "--decision-threshold 0 (a logit) or 0.5 (a probability)"
+        )
 
 
 def finite(what: str, rows: Recording, reporter: Reporter) -> Recording:

@@ -19,10 +19,11 @@ from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
-from edgemon.compiler.models.base import Model
+from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.taps import suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator, parse
+from edgemon.compiler.recorder import SAMPLE, settled
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
@@ -109,10 +110,9 @@ def _record(
 ) -> Rows:  # fmt: skip
     logits = suggest(model.graph).get("logits", ())  # they break ties of scores
     tensors = tuple(dict.fromkeys((*tensors, *logits[:1])))
-    tapped = model.with_taps(tensors, scratch / model.tapped_name)
     kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
 
-    def one(part: Dataset, name: str) -> Recording:
+    def one(part: Dataset, name: str, tapped: TappedModel) -> Recording:
         with reporter.stage(f"{case.name}: recording {len(part)} {name} rows") as progress:
             return record(
                 tapped, part, preprocess=Preprocess.parse(case.preprocess), input=model.input,
@@ -121,8 +121,13 @@ def _record(
                 progress=progress,
             )  # fmt: skip
 
+    sample = data.fit.take(np.arange(min(SAMPLE, len(data.fit))))
+    model, decision = settled(model, lambda m: one(sample, "first", m.untapped()))
+    if decision is not None:
+        reporter.note(f"{case.name}: {decision}")
+    tapped = model.with_taps(tensors, scratch / model.tapped_name)
     return Rows(
         tapped.taps[0].name, tap_of(logits[0]).name if logits else tapped.taps[0].name,
-        one(data.fit, "fit"), tuple(one(part, "pool") for part in data.pool),
-        {name: one(part, name) for name, part in data.novel.items()},
+        one(data.fit, "fit", tapped), tuple(one(part, "pool", tapped) for part in data.pool),
+        {name: one(part, name, tapped) for name, part in data.novel.items()},
     )  # fmt: skip

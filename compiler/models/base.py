@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
+from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
 from edgemon.compiler.models.taps import as_tap, obstacle, tap_of
 from edgemon.runtime.preprocess import INPUT, InputSpec
@@ -58,6 +59,7 @@ class Model(ABC):
     graph: Graph
     content: bytes
     conversion: Conversion | None = None
+    decides_above: float = OF_PROBABILITY  # of a single output unit: see ``decision``
 
     tapped_name: ClassVar[str]  # of the tapped model in a bundle
 
@@ -79,7 +81,8 @@ class Model(ABC):
     @property
     def output(self) -> Tap:
         """The first output, as a tap."""
-        return as_tap(self.graph.tensors[self.graph.outputs[0]])
+        tap = as_tap(self.graph.tensors[self.graph.outputs[0]])
+        return replace(tap, decides_above=self.decides_above)
 
     @property
     def n_classes(self) -> int:
@@ -139,6 +142,8 @@ class Model(ABC):
     def _tap(self, tensor: Tensor) -> Tap:
         """The tensor as a tap that knows its channels, if it is a feature map."""
         tap, axis = tap_of(tensor), self.graph.channel_axis
+        if tensor.index == self.graph.outputs[0]:
+            return replace(tap, decides_above=self.decides_above)
         if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
             return tap  # an image is its pixels, not its mean brightness
         return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)

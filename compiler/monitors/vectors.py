@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.models.decision import ONE_UNIT_ABOVE
+from edgemon.compiler.ir import Builder, Tap
 from edgemon.compiler.recording import Recording
 
 Floats = npt.NDArray[np.float64]
@@ -29,13 +29,14 @@ def joined(builder: Builder, taps: Sequence[str]) -> int:
 
 def logits_of(builder: Builder, tap: str, predicted: int) -> int:
     """Value id of one logit a class. One unit in front of its sigmoid is the logit of class 1
-    against a 0 for class 0. A model without a sigmoid decides at one half: its distance from there
-    takes that place."""
+    against a 0 for class 0, and so is an output without a sigmoid. What is left of it above the
+    value at which the model decides (``models.decision``) takes that place, so that the larger
+    logit is that of the predicted class."""
     id_ = builder.tap(tap)
     if builder.value(id_).length > 1:
         return id_
     (output,) = builder.nodes[predicted - len(builder.taps)].inputs
-    bias = np.array([0.0, -ONE_UNIT_ABOVE if id_ == output else 0.0])
+    bias = np.array([0.0, -_decides_at(builder.taps[output], is_output=id_ == output)])
     return builder.node("affine", id_, tables=[np.array([0.0, 1.0]), bias])
 
 
@@ -44,8 +45,15 @@ def logits_values(recording: Recording, tap: str) -> Floats:
     values = recording.values(tap)
     if values.shape[1] > 1:
         return values
-    shift = ONE_UNIT_ABOVE if tap == recording.taps[0].name else 0.0
+    output = recording.taps[0]
+    shift = _decides_at(output, is_output=tap == output.name)
     return np.concatenate([np.zeros_like(values), values - shift], axis=1)
+
+
+def _decides_at(output: Tap, *, is_output: bool) -> float:
+    """Where the model decides, on the scale of its output or of the logit in front of it."""
+    at = output.decides_above
+    return math.log(at / (1 - at)) if not is_output and 0 < at < 1 else at
 
 
 def softmax_odds(builder: Builder, tap: str, predicted: int, temperature: float = 1.0) -> int:

@@ -62,6 +62,7 @@ def collect(
                 for t in fitted.program.taps
             ],
         },
+        "decision": manifest["decision"],
         "accuracy": manifest["accuracy"],
         "splits": {
             name: {
