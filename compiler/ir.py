@@ -194,7 +194,11 @@ class Builder:
         if key in self._known:
             return self._known[key]
         context = Context(
-            op, tuple(self.value(i) for i in inputs), frozen, self._classes_of(inputs)
+            op,
+            tuple(self.value(i) for i in inputs),
+            frozen,
+            self._classes_of(inputs),
+            self.is_argmax(inputs[-1]),
         )
         value = OPS[op].infer(context)
         if not 1 <= value.length <= MAX_LENGTH:
@@ -220,6 +224,10 @@ class Builder:
             if m.uncertain_above > m.alarm_above:
                 raise CompileError(f"monitor {m.name!r}: uncertain_above exceeds alarm_above")
         return Program(self.taps, tuple(self.nodes), tuple(monitors), predicted)
+
+    def is_argmax(self, index: int) -> bool:
+        """Is this value the index of a largest element (and not whether one exceeds a bound)?"""
+        return index >= len(self.taps) and self.nodes[index - len(self.taps)].op == "argmax"
 
     def _classes_of(self, inputs: tuple[int, ...]) -> int:
         """Number of classes if the last input is a class node, else 0."""

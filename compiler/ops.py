@@ -50,6 +50,7 @@ class Context:
     inputs: tuple[Value, ...]
     tables: tuple[Array, ...]
     classes: int  # of the class node that is the last input; 0 if it is none
+    by_argmax: bool  # is that class node an argmax?
 
     @property
     def x(self) -> Value:
@@ -191,7 +192,8 @@ def _trees(c: Context) -> Value:
 
 def _omit(c: Context) -> Value:
     c.require(c.x.dtype == "int32" or c.is_float(c.x), "needs int32 or float")
-    c.require(c.classes == c.x.length, "the second input must be the argmax over as many classes")
+    over = c.classes == c.x.length and c.by_argmax
+    c.require(over, "the second input must be the argmax over as many classes")
     return c.x
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import ops as op_types
 from edgemon.compiler.forest import Forest
 from edgemon.compiler.ir import Node, Program
 from edgemon.compiler.ops import NO_BOX, REAL
@@ -38,7 +37,6 @@ EXP_COEFFICIENTS = tuple(F32(1.0 / factorial(i)) for i in range(8))
 LOG_SMALLEST = F32(2.0**-126)
 LOG_COEFFICIENTS = tuple(F32(2.0 / (2 * i + 1)) for i in range(7))
 
-FIRST_CLEARED = op_types.OPS["reduce"].id
 BLOCK_ELEMENTS = 1 << 22  # bounds the memory of the box kernel
 
 
@@ -52,22 +50,20 @@ def evaluate(program: Program, taps: Sequence[Array]) -> Evaluation:
         if x.dtype == F32:
             faulty |= ~np.isfinite(x).all(axis=1)
     clean = [np.where(faulty[:, None], np.zeros_like(x), x) for x in taps]
-    values, overflow = run_device(program, clean)
+    values, cleared = run_device(program, clean)
     verdicts = np.empty((len(faulty), len(program.monitors)), np.uint8)
     scores = []
-    reason = np.where(faulty, TAP_VALUE, OK).astype(np.int32)
+    bad = cleared | faulty
+    reason = np.where(faulty, TAP_VALUE, np.where(cleared, SCORE, OK)).astype(np.int32)
     for m, monitor in enumerate(program.monitors):
         score = values[monitor.score][:, 0]
-        bad = ~np.isfinite(score)
         verdict = np.where(
             score > monitor.alarm_above,
             Verdict.ALARM,
             np.where(score > monitor.uncertain_above, Verdict.UNCERTAIN, Verdict.TRUST),
         )
-        bad |= overflow | faulty
         verdicts[:, m] = np.where(bad, Verdict.FAULT, verdict)
         scores.append(np.where(bad, score.dtype.type(0), score))
-        reason[bad & ~faulty] = SCORE
     predicted = np.where(faulty, np.int32(-1), values[program.predicted][:, 0])
     return Evaluation(
         verdicts.max(axis=1), reason, predicted.astype(np.int32), verdicts, tuple(scores)
@@ -77,23 +73,20 @@ def evaluate(program: Program, taps: Sequence[Array]) -> Evaluation:
 def run_device(
     program: Program, taps: Sequence[Array]
 ) -> tuple[list[Array], npt.NDArray[np.bool_]]:
-    """All values of a device program, by id, and the rows (n,) in which one overflowed."""
+    """All values of a device program, by id, and the rows (n,) in which a float result was not
+    finite: it became zeros, and the row is a fault (FORMAT.md, section 7.10). Taps may hold
+    anything."""
     values = list(taps)
-    overflow = np.zeros(len(taps[0]), bool)
+    cleared = np.zeros(len(taps[0]), bool)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for node in program.nodes:
             value: Array = OPS[node.op](node, *(values[i] for i in node.inputs))
-            if clears_overflow(node):
-                bad = np.logical_not(np.isfinite(value).all(axis=1, keepdims=True))[:, 0]
-                overflow |= bad
+            if node.value.dtype == "float32":
+                bad = np.logical_not(np.isfinite(value).all(axis=1))
+                cleared |= bad
                 value = np.where(bad[:, None], value.dtype.type(0), value)
             values.append(value)
-    return values, overflow
-
-
-def clears_overflow(node: Node) -> bool:
-    """Does a result of this node that is not finite become zeros and a fault (FORMAT.md 7)?"""
-    return node.value.dtype == "float32" and op_types.OPS[node.op].id >= FIRST_CLEARED
+    return values, cleared
 
 
 def run_real(program: Program, taps: Sequence[Array]) -> list[Array]:
@@ -225,6 +218,8 @@ def boxes(node: Node, x: Array, y: Array) -> Array:
             outside = np.maximum(lower[a:b] - z, z - upper[a:b]) * weight
             nearest = outside.max(axis=2).min(axis=1)
             result[block, 0] = np.minimum(nearest, worst) + x.dtype.type(0)
+    if x.dtype == F32:
+        result[~np.isfinite(x).all(axis=1)] = np.nan
     return result
 
 
@@ -274,7 +269,7 @@ def tables(node: Node, x: Array) -> Array:
     origin, rate, shape, entries = node.tables
     classes, bins = (int(v) for v in shape)
     t = (x - origin) * rate
-    t = np.minimum(np.maximum(t, x.dtype.type(0)), x.dtype.type(bins - 1))
+    t = np.minimum(np.where(t > 0, t, x.dtype.type(0)), x.dtype.type(bins - 1))
     index = t.astype(np.int64)
     table = entries.reshape(classes, x.shape[1], bins).astype(np.int64)
     found: Array = table[:, np.arange(x.shape[1]), index].sum(axis=2).T

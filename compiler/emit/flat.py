@@ -29,7 +29,7 @@ from edgemon.runtime.monitor import Monitor as LoadedMonitor
 Array = npt.NDArray[Any]
 
 MAGIC = b"\x8eEMON\r\n\x1a"
-MAJOR, MINOR, CANARY = 1, 1, 0x01020304
+MAJOR, MINOR, CANARY = 1, 2, 0x01020304
 NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}

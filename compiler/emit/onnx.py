@@ -24,7 +24,7 @@ from onnx import helper
 from edgemon.compiler.emit.onnx_graph import F32, Graph
 from edgemon.compiler.emit.onnx_ops import OPS
 from edgemon.compiler.ir import Monitor, Program
-from edgemon.compiler.reference import SCORE, TAP_VALUE, clears_overflow
+from edgemon.compiler.reference import SCORE, TAP_VALUE
 from edgemon.runtime.evaluation import Verdict
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
@@ -60,15 +60,14 @@ class _Emitter(Graph):
             else:
                 name = self.cast(name, np.int32)
             self.names.append(name)
-        overflows: list[str] = []
+        cleared: list[str] = []
         for node in program.nodes:
             result = OPS[node.op](self, node, *(self.names[i] for i in node.inputs))
-            if clears_overflow(node):
-                strange = self._any_not_finite(result)
-                overflows.append(strange)
-                result = self.op("Where", strange, self.constant(F32(0)), result)
+            if node.value.dtype == "float32":
+                cleared.append(self._any_not_finite(result))
+                result = self.op("Where", cleared[-1], self.constant(F32(0)), result)
             self.names.append(result)
-        outputs = self._decisions(self._any_of(faults), self._any_of(overflows))
+        outputs = self._decisions(self._any_of(faults), self._any_of(cleared))
         graph = helper.make_graph(
             self.nodes, "edgemon", inputs, outputs, initializer=self.initialisers
         )
@@ -86,8 +85,8 @@ class _Emitter(Graph):
 
     def _any_not_finite(self, x: str) -> str:
         """(n, 1): does a row hold a NaN or an infinity?"""
-        strange = self.op("Or", self.op("IsNaN", x), self.op("IsInf", x))
-        return self.cast(self.reduce("ReduceMax", self.cast(strange, np.int32), 1), np.bool_)
+        nothing = self.op("Mul", x, self.constant(F32(0)))  # of no number: NaN, which sums keep
+        return self.op("IsNaN", self.reduce("ReduceSum", nothing, 1))
 
     def _any_of(self, conditions: list[str]) -> str | None:
         """Their disjunction; None of none."""
@@ -96,20 +95,19 @@ class _Emitter(Graph):
             result = self.op("Or", result, condition) if result else condition
         return result
 
-    def _decisions(self, faulty: str | None, overflow: str | None) -> list[onnx.ValueInfoProto]:
+    def _decisions(self, faulty: str | None, cleared: str | None) -> list[onnx.ValueInfoProto]:
         outputs: list[onnx.ValueInfoProto] = []
-        verdicts, broken = [], []
+        verdicts = []
         for index, monitor in enumerate(self.program.monitors):
-            score, verdict, bad = self._decide(monitor, faulty, overflow)
+            score, verdict = self._decide(monitor, faulty, cleared)
             dtype = self.program.value(monitor.score).dtype
             outputs.append(self._output(f"score_{index}", self._flat(score), dtype, monitor.name))
             verdicts.append(verdict)
-            broken += [bad] if bad else []
         together = self.op("Concat", *verdicts, axis=1)
         worst = self.reduce("ReduceMax", together, 1)
         reason = self.op("Mul", worst, self.constant(0, np.int32))
-        for bad in [*broken, *filter(None, [overflow])]:
-            reason = self.op("Where", bad, self.constant(SCORE, np.int32), reason)
+        if cleared:
+            reason = self.op("Where", cleared, self.constant(SCORE, np.int32), reason)
         predicted = self.names[self.program.predicted]
         if faulty:
             reason = self.op("Where", faulty, self.constant(TAP_VALUE, np.int32), reason)
@@ -124,10 +122,8 @@ class _Emitter(Graph):
             *outputs,
         ]
 
-    def _decide(
-        self, monitor: Monitor, faulty: str | None, overflow: str | None
-    ) -> tuple[str, str, str | None]:
-        """Score, verdict and (floats only) "the score is not finite", each (n, 1)."""
+    def _decide(self, monitor: Monitor, faulty: str | None, cleared: str | None) -> tuple[str, str]:
+        """Score and verdict, each (n, 1)."""
         score = self.names[monitor.score]
         dtype = np.dtype(self.program.value(monitor.score).dtype)
 
@@ -144,13 +140,10 @@ class _Emitter(Graph):
             verdict(Verdict.TRUST),
         )
         result = self.op("Where", above(monitor.alarm_above), verdict(Verdict.ALARM), calm)
-        bad = None
-        if dtype == F32:
-            bad = self.op("Or", self.op("IsNaN", score), self.op("IsInf", score))
-        for condition in filter(None, (bad, overflow, faulty)):
+        for condition in filter(None, (cleared, faulty)):
             result = self.op("Where", condition, verdict(Verdict.FAULT), result)
             score = self.op("Where", condition, self.constant(0, dtype), score)
-        return score, result, bad
+        return score, result
 
     def _flat(self, x: str) -> str:
         return self.op("Reshape", x, self.constant([-1], np.int64))

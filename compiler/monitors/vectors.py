@@ -77,6 +77,10 @@ def log_odds_against(builder: Builder, scores: int, predicted: int) -> int:
     """Value id of the log-odds (nats) that another class is the right one, where ``scores`` are
     unnormalised log-probabilities, one a class."""
     e = builder.node("exp", builder.node("sub", scores, builder.node("max", scores)))
-    others = builder.node("sum", builder.node("omit", e, predicted))
+    if builder.is_argmax(predicted):
+        others = builder.node("sum", builder.node("omit", e, predicted))
+    else:  # one output unit: of two classes, the other one
+        exchanged = builder.node("gather", e, tables=[np.array([1, 0], np.uint32)])
+        others = builder.node("select", exchanged, predicted)
     own = builder.node("select", e, predicted)
     return builder.node("sub", builder.node("log", others), builder.node("log", own))

@@ -19,55 +19,29 @@ import pytest
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.patterns import packed
-
-HERE = Path(__file__).resolve().parent / "c"
-RUNTIME = HERE.parents[2] / "runtime"
-C = RUNTIME / "c"
-SOURCES = sorted((C / "src").glob("*.c"))
-TESTS = [
-    HERE / f"{name}.c"
-    for name in (
-        "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_drift", "test_rules",
-        "test_damage", "builder", "evaluated", "sample",
-    )
-]  # fmt: skip
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
-C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
-SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+from tests.runtime.c_compilers import (
+    C_FLAGS,
+    HERE,
+    PRIVATE,
+    RUNTIME,
+    SANITIZERS,
+    SOURCES,
+    STRICT,
+    TESTS,
+    C,
+    need,
+    run,
+    sanitized,
+)
 
 SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "60"))
-
-
-def need(tool: str) -> str:
-    """The path of a program, or a skip that says which one is missing."""
-    path = shutil.which(tool)
-    if path is None:
-        pytest.skip(f"{tool} is not installed")
-    return path
-
-
-def run(*command: str | Path, cwd: Path | None = None) -> str:
-    """Run a command that must succeed; its output."""
-    done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def sanitized(compiler: str, tmp_path: Path) -> bool:
-    """Whether this compiler comes with its sanitizer libraries."""
-    probe = tmp_path / "probe.c"
-    probe.write_text("int main(void) { return 0; }\n")
-    command = [compiler, *SANITIZERS, str(probe), "-o", str(tmp_path / "probe")]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifact of the C tests that uses every op, as a file."""
     folder = tmp_path_factory.mktemp("sample")
-    run(need("gcc"), *C_FLAGS, *TESTS, *SOURCES, "-o", folder / "tests")
+    run(need("gcc"), *C_FLAGS, PRIVATE, *TESTS, *SOURCES, "-o", folder / "tests")
     run(folder / "tests", folder / "sample.emon")
     return folder / "sample.emon"
 
@@ -79,7 +53,7 @@ def test_runtime_under_sanitizers(compiler: str, optimisation: str, tmp_path: Pa
     if not sanitized(cc, tmp_path):
         pytest.skip(f"{compiler} has no address and undefined-behaviour sanitizer here")
     program = tmp_path / "tests"
-    run(cc, *C_FLAGS, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
+    run(cc, *C_FLAGS, PRIVATE, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
     out = run(program)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", out, re.MULTILINE), out
 

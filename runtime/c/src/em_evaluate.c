@@ -18,18 +18,6 @@ static em_status check_workspace(const em_monitor *m, const void *workspace, siz
     return size < m->workspace_size ? EM_E_WORKSPACE : EM_OK;
 }
 
-/* Looks at every element, whatever it finds: the time must not depend on the values. */
-static em_status check_tap_values(const em_tap *tap) {
-    int finite = 1;
-    if (tap->dtype == EM_F32) {
-        const em_u32 *bits = (const em_u32 *)tap->data;
-        for (uint32_t i = 0; i < tap->length; i++) {
-            finite &= em_is_finite(bits[i]);
-        }
-    }
-    return finite ? EM_OK : EM_E_TAP_VALUE;
-}
-
 static em_status check_taps_given(const em_monitor *m, const em_tap *taps, size_t n_taps) {
     if (taps == NULL) {
         return EM_E_NULL;
@@ -53,7 +41,8 @@ static em_status check_taps_given(const em_monitor *m, const em_tap *taps, size_
         }
     }
     for (uint32_t i = 0; i < m->n_taps; i++) {
-        if (check_tap_values(&taps[i]) != EM_OK) {
+        if (taps[i].dtype == EM_F32 &&
+            !em_all_finite((const em_u32 *)taps[i].data, taps[i].length)) {
             return EM_E_TAP_VALUE;
         }
     }
@@ -86,47 +75,39 @@ static em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t 
     return v;
 }
 
-/* A float result that overflowed becomes zeros, so that nothing undefined spreads (section 7). */
-static int clear_overflow(const em_node *node, void *result) {
-    em_u32 *bits = (em_u32 *)result;
-    int finite = 1;
-    if (node->dtype == EM_F32 && node->op >= EM_OP_REDUCE) {
-        for (uint32_t i = 0; i < node->length; i++) {
-            finite &= em_is_finite(bits[i]);
-        }
-        if (!finite) {
-            memset(result, 0, (size_t)node->length * 4);
-        }
+/* A float result with a NaN or an infinity becomes zeros: no node reads one (section 7.10).
+ * Returns whether it had one. */
+static int clear_unless_finite(const em_node *node, void *result) {
+    if (node->dtype != EM_F32 || em_all_finite((const em_u32 *)result, node->length)) {
+        return 0;
     }
-    return !finite;
+    memset(result, 0, (size_t)node->length * 4);
+    return 1;
 }
 
-/* Returns whether something overflowed. */
+/* Returns whether a result was not finite. */
 static int run_program(const em_monitor *m, const em_tap *taps, uint8_t *workspace) {
-    int overflow = 0;
+    int cleared = 0;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);
         const uint32_t y = node->y == EM_NONE ? node->x : node->y;
         em_run_node(m, node, value_of(m, taps, workspace, node->x), value_of(m, taps, workspace, y),
                     workspace + node->offset);
-        overflow |= clear_overflow(node, workspace + node->offset);
+        cleared |= clear_unless_finite(node, workspace + node->offset);
     }
-    return overflow;
+    return cleared;
 }
 
 static em_verdict verdict_of(int alarm, int uncertain) {
     return alarm ? EM_ALARM : uncertain ? EM_UNCERTAIN : EM_TRUST;
 }
 
-/* Section 10. Leaves *score at 0 when it is no number. */
+/* Section 10. Only a score that is at most the threshold is trusted, which no NaN is. */
 static em_verdict judge(const em_monitor_record *mon, em_value raw, em_number *score) {
     if (raw.dtype == EM_F32) {
         const float f = *(const em_f32 *)raw.data;
-        if (!em_is_finite(em_bits_of(f))) {
-            return EM_FAULT;
-        }
         score->f = f;
-        return verdict_of(f > mon->alarm_above.f, f > mon->uncertain_above.f);
+        return verdict_of(!(f <= mon->alarm_above.f), !(f <= mon->uncertain_above.f));
     }
     score->i = raw.dtype == EM_I64 ? *(const em_i64 *)raw.data : *(const em_i32 *)raw.data;
     return verdict_of(score->i > mon->alarm_above.i, score->i > mon->uncertain_above.i);
@@ -143,7 +124,18 @@ static void judge_all(const em_monitor *m, const em_tap *taps, const uint8_t *wo
             out->monitor = i;
         }
     }
-    out->reason = out->verdict == EM_FAULT ? EM_E_SCORE : EM_OK;
+}
+
+EM_INTERNAL void em_evaluate_checked(const em_monitor *m, const em_tap *taps, uint8_t *workspace,
+                                     em_result *out) {
+    distrust(out, m->n_monitors, EM_E_SCORE);
+    const int cleared = run_program(m, taps, workspace);
+    const em_value predicted = value_of(m, taps, workspace, m->predicted);
+    out->predicted_class = *(const em_i32 *)predicted.data;
+    if (!cleared) {
+        out->reason = EM_OK;
+        judge_all(m, taps, workspace, out);
+    }
 }
 
 EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
@@ -159,18 +151,11 @@ EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_t
     if (status == EM_OK) {
         status = check_taps_given(m, taps, n_taps);
     }
-    distrust(out, m->n_monitors, status);
     if (status != EM_OK) {
+        distrust(out, m->n_monitors, status);
         return status;
     }
-    const int overflow = run_program(m, taps, (uint8_t *)workspace);
-    const em_value predicted = value_of(m, taps, (const uint8_t *)workspace, m->predicted);
-    out->predicted_class = *(const em_i32 *)predicted.data;
-    if (overflow) {
-        out->reason = EM_E_SCORE;
-    } else {
-        judge_all(m, taps, (const uint8_t *)workspace, out);
-    }
+    em_evaluate_checked(m, taps, (uint8_t *)workspace, out);
     return out->reason;
 }
 

@@ -51,6 +51,7 @@ typedef int64_t EM_ALIAS em_i64;
 typedef float EM_ALIAS em_f32;
 
 #define EM_NONE UINT32_C(0xFFFFFFFF)
+#define EM_NAN UINT32_C(0x7FC00000)         /* the bits of one */
 #define EM_DRIFT_LARGEST (INT32_C(1) << 24) /* of increments and limits, section 13 */
 #define EM_FAR_INT (INT32_C(1) << 30)       /* distance of a class without a box, section 7.4 */
 
@@ -253,10 +254,17 @@ EM_INLINE float em_float_of(uint32_t bits) {
     return x;
 }
 
-/* Neither NaN nor infinite, by the exponent: no compiler option can optimise it away. */
-EM_INLINE int em_is_finite(uint32_t bits) {
-    return (bits & UINT32_C(0x7F800000)) != UINT32_C(0x7F800000);
+/* Of n floats: is none a NaN or an infinity? By their exponents, which no compiler option can
+ * optimise away: one of ones only carries into bit 31. Looks at all, whatever it finds. */
+EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
+    uint32_t carried = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        carried |= (bits[i] & UINT32_C(0x7F800000)) + UINT32_C(0x00800000);
+    }
+    return carried >> 31 == 0;
 }
+
+EM_INLINE int em_is_finite(uint32_t bits) { return em_all_finite(&bits, 1); }
 
 EM_INLINE const em_header *em_header_of(const em_monitor *m) {
     return (const em_header *)(const void *)m->file;

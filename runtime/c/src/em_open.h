@@ -77,14 +77,6 @@ EM_INLINE uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
     return largest;
 }
 
-EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
-    int finite = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        finite &= em_is_finite(bits[i]);
-    }
-    return finite;
-}
-
 /* Do the classes share out `count` things, class c having first[c] .. first[c + 1] - 1? */
 EM_INLINE int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t count) {
     int rising = first[0] == 0 && first[classes] == count;

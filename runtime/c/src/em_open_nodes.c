@@ -55,6 +55,10 @@ static uint32_t classes_of(const em_monitor *m, uint32_t id) {
     return node->op == EM_OP_ARGMAX ? em_facts_of(m, node->x).length : 0;
 }
 
+static int is_argmax(const em_monitor *m, uint32_t id) {
+    return id >= m->n_taps && em_node_at(m, id - m->n_taps)->op == EM_OP_ARGMAX;
+}
+
 static em_status check_lut(const em_reader *r, const em_node *node, em_facts *result) {
     const em_table *t = em_table_at(&r->m, node->first_table);
     if (t[0].dtype != EM_I32 || t[0].count < 1 || t[0].count > 65536 ||
@@ -263,7 +267,8 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         *result = (em_facts){EM_I32, 1, 0};
         break;
     case EM_OP_OMIT:
-        fits = (f32 || x.dtype == EM_I32) && classes_of(&r->m, node->y) == x.length;
+        fits = (f32 || x.dtype == EM_I32) && is_argmax(&r->m, node->y) &&
+               classes_of(&r->m, node->y) == x.length;
         *result = x;
         break;
     case EM_OP_EXCEEDS:

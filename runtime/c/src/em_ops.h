@@ -14,4 +14,10 @@ EM_INTERNAL void em_run_dense(const em_monitor *m, const em_node *node, em_value
 EM_INTERNAL void em_run_rules(const em_monitor *m, const em_node *node, em_value x, em_value y,
                               void *out);
 
+/* Evaluates the program and judges its scores, behind em_evaluate's checks of taps and workspace.
+ * Safe for every bit pattern that the taps hold by now: their memory may change after the check. In
+ * em_evaluate.c. */
+EM_INTERNAL void em_evaluate_checked(const em_monitor *m, const em_tap *taps, uint8_t *workspace,
+                                     em_result *out);
+
 #endif /* EM_OPS_H */

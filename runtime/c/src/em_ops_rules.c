@@ -78,6 +78,15 @@ static float nearest_f32(em_value x, const em_f32 *lower, const em_f32 *upper, c
     return nearest + 0.0f; /* -0 becomes +0: which zero wins must not depend on the order */
 }
 
+/* An x with a NaN or an infinity is nowhere: comparisons alone would leave a NaN out. */
+static float boxes_f32(em_value x, const em_f32 *lower, const em_f32 *upper, const em_f32 *weight,
+                       uint32_t from, uint32_t to) {
+    if (!em_all_finite((const em_u32 *)x.data, x.length)) {
+        return em_float_of(EM_NAN);
+    }
+    return nearest_f32(x, lower, upper, weight, from, to);
+}
+
 static void run_boxes(const em_monitor *m, const em_node *node, em_value x, em_value y, void *out) {
     const void *lower = em_data_of(m, node, 0);
     const void *upper = em_data_of(m, node, 1);
@@ -95,21 +104,24 @@ static void run_boxes(const em_monitor *m, const em_node *node, em_value x, em_v
         *(em_i32 *)out = nearest_int(EM_I16, x, lower, upper, iw, first[0], first[1]);
         break;
     default:
-        *(em_f32 *)out = nearest_f32(x, (const em_f32 *)lower, (const em_f32 *)upper,
-                                     (const em_f32 *)weight, first[0], first[1]);
+        *(em_f32 *)out = boxes_f32(x, (const em_f32 *)lower, (const em_f32 *)upper,
+                                   (const em_f32 *)weight, first[0], first[1]);
         break;
     }
 }
 
-/* ---- trees, section 7.5: a fixed number of steps; leaves lead to themselves (R2) ----------- */
+/* ---- trees, section 7.5: a fixed number of steps; leaves lead to themselves ---------------- */
 
-/* One step without a branch; `dtype` is a constant at each call. */
+/* One step without a branch; `dtype` is a constant at each call. No integer exceeds the threshold
+ * of a leaf. An infinity exceeds every number, so a float is compared with none there. */
 EM_INLINE uint32_t step(uint32_t dtype, const void *x, const em_tree_node *nodes, uint32_t at) {
     const em_tree_node node = nodes[at];
-    const uint32_t feature = node.child & 0xFFFF;
-    const int right = dtype == EM_F32 ? ((const em_f32 *)x)[feature] > em_float_of(node.threshold)
-                                      : em_int_at(dtype, x, feature) > (int32_t)node.threshold;
-    return (node.child >> 16) + (uint32_t)right;
+    const uint32_t feature = node.child & 0xFFFF, left = node.child >> 16;
+    if (dtype == EM_F32) {
+        const float threshold = em_float_of(left == at ? EM_NAN : node.threshold);
+        return left + (uint32_t)(((const em_f32 *)x)[feature] > threshold);
+    }
+    return left + (uint32_t)(em_int_at(dtype, x, feature) > (int32_t)node.threshold);
 }
 
 /* Four trees at a time: a step waits for memory, and the other three fill the wait. */

@@ -21,5 +21,6 @@ void test_drift(void);
 void test_ops(void);
 void test_rule_ops(void);
 void test_rules(void);
+void test_values(void);
 
 #endif /* CHECK_H */

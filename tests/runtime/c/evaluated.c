@@ -1,5 +1,7 @@
 #include "evaluated.h"
 
+#include "em_ops.h"
+
 #include <string.h>
 
 /* After a run the workspace holds every node's result. */
@@ -12,9 +14,10 @@ float f32_of(uint32_t bits) {
     return f;
 }
 
-em_status run(builder *b, const em_tap *taps) {
+static em_monitor m;
+
+static em_status open(builder *b, const em_tap *taps) {
     static artifact a;
-    static em_monitor m;
     const uint32_t predicted = add_node(b, ARGMAX, EM_I32, 1, 0, NONE, 0);
     uint32_t width = 0;
     while (1u << width < taps[0].length) {
@@ -23,12 +26,24 @@ em_status run(builder *b, const em_tap *taps) {
     set16(b->nodes.at + b->nodes.size - 10, width);
     add_monitor(b, predicted, (em_number){.i = 1000}, (em_number){.i = 1000});
     finish(b, predicted, &a);
-    em_status status = em_open(&m, a.file, a.size);
     memset(workspace, 0x5A, sizeof workspace);
-    if (status == EM_OK) {
-        status = em_evaluate(&m, taps, b->n_taps, workspace, em_workspace_size(&m), &result);
+    return em_open(&m, a.file, a.size);
+}
+
+em_status run(builder *b, const em_tap *taps) {
+    const em_status status = open(b, taps);
+    return status == EM_OK
+               ? em_evaluate(&m, taps, b->n_taps, workspace, em_workspace_size(&m), &result)
+               : status;
+}
+
+em_status run_changed(builder *b, const em_tap *taps) {
+    const em_status status = open(b, taps);
+    if (status != EM_OK) {
+        return status;
     }
-    return status;
+    em_evaluate_checked(&m, taps, (uint8_t *)workspace, &result);
+    return result.reason;
 }
 
 static const uint8_t *place(const builder *b, uint32_t node) {

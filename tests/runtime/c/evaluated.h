@@ -13,6 +13,9 @@ float f32_of(uint32_t bits);
 /* Finishes the program with an argmax of its first tap, and evaluates it. */
 em_status run(builder *b, const em_tap *taps);
 
+/* The same, as if the taps had changed to this after em_evaluate had checked them. */
+em_status run_changed(builder *b, const em_tap *taps);
+
 extern em_result result; /* of the last run */
 
 /* Element i of the node's result in the last run; nodes are counted from 0. */

@@ -68,7 +68,7 @@ extern "C" {
     X(EM_E_TAP_TYPE, -25, "a tap has another data type than the artifact's")                       \
     X(EM_E_TAP_LENGTH, -26, "a tap has another length than the artifact's")                        \
     X(EM_E_TAP_VALUE, -27, "a tap holds a NaN or an infinity")                                     \
-    X(EM_E_SCORE, -28, "a score is NaN or infinite")                                               \
+    X(EM_E_SCORE, -28, "a score, or a number on the way to one, is NaN or infinite")               \
     X(EM_E_DRIFT, -29, "the drift test is invalid")
 
 typedef enum em_status {
