@@ -107,3 +107,11 @@ def test_more_monitors_than_an_artifact_holds_are_refused() -> None:
     with pytest.raises(CompileError, match="33 monitors, signals of fusions included"):
         builder.program(predicted, many)
     assert len(builder.program(predicted, many[:32]).monitors) == 32
+
+
+def test_omit_takes_no_exceeds_node() -> None:
+    b = Builder([Tap("x", "float32", 2), Tap("unit", "float32", 1)])
+    one = b.node("exceeds", 1, tables=[np.zeros(1, np.float32)])
+    with pytest.raises(CompileError, match="must be the argmax"):
+        b.node("omit", 0, one)
+    assert b.node("omit", 0, b.node("argmax", 0))
