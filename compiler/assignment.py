@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import MIRRORED
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
@@ -13,7 +12,7 @@ from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
 from edgemon.runtime.errors import InputError
-from edgemon.runtime.mirror import MIRROR, width_axis
+from edgemon.runtime.mirror import MIRROR, MIRRORED, width_axis
 from edgemon.runtime.preprocess import Preprocess
 
 

@@ -20,7 +20,9 @@ from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.output_folder import MANIFEST, ONNX, REPORT, REPORT_JSON, is_bundle
 from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.metadata import Metadata
 from edgemon.runtime.mirror import PLAIN
+from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.session import MONITOR
 
 
@@ -49,7 +51,9 @@ class Bundle:
             raise ArtifactError(f"{path}: incomplete bundle ({error}); compile it again") from None
         if not isinstance(manifest, dict):
             raise ArtifactError(f"{path / MANIFEST}: no JSON object; compile the bundle again")
-        return cls(path, data, flat.read(data), manifest)
+        artifact = flat.read(data)
+        Metadata.of(Monitor(data))  # it must not contradict the artifact
+        return cls(path, data, artifact, manifest)
 
     @property
     def group(self) -> str | None:
@@ -77,8 +81,8 @@ class Bundle:
         """The tapped model, with the outputs that carry the taps."""
         taps = self.artifact.program.taps
         positions = tuple(int(t["output"]) for t in self.artifact.metadata["taps"])
-        own = [t for t, at in zip(taps, positions, strict=False) if at == 0 and t.view == PLAIN]
-        if len(positions) != len(taps) or not own:
+        own = [t for t, at in zip(taps, positions, strict=True) if at == 0 and t.view == PLAIN]
+        if not own:
             raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
         above = self.artifact.metadata.get("decision_threshold", OF_PROBABILITY)
         return TappedModel(

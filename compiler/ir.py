@@ -33,11 +33,9 @@ from edgemon.compiler.ops import (
     Context,
     Value,
 )
-from edgemon.runtime.mirror import MIRROR, PLAIN
+from edgemon.runtime.mirror import MIRROR, MIRRORED, PLAIN
 
 Array = npt.NDArray[Any]
-
-MIRRORED = "@mirror"  # behind the name of a tensor: as the mirrored image causes it
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class AnyClassifier(Protocol):
     """One model, one image at a time, on one thread unless told otherwise."""
 
     n_outputs: int
+    output_names: tuple[str, ...]
 
     @property
     def input(self) -> InputSpec:

@@ -71,9 +71,10 @@ class Monitor:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata that the compiler stored; empty where there is none."""
+        """The metadata that the compiler stored; empty where there is none. Raises ArtifactError
+        unless it is one JSON object without a key that is stated twice."""
         try:
-            found = json.loads(self._native.metadata or b"{}")
+            found = json.loads(self._native.metadata or b"{}", object_pairs_hook=_without_repeats)
         except ValueError:
             raise ArtifactError("the artifact's metadata is not JSON; compile it again") from None
         if not isinstance(found, dict):
@@ -84,6 +85,11 @@ class Monitor:
     def workspace_size(self) -> int:
         """Scratch memory of one evaluation, in bytes."""
         return self._native.workspace_size
+
+    @property
+    def classes(self) -> int:
+        """Number of classes that the predicted one is of."""
+        return self._native.classes
 
     @property
     def struct_size(self) -> int:
@@ -151,6 +157,13 @@ class Monitor:
     def _require(status: int) -> None:
         if status:
             raise ArtifactError(f"artifact refused: {_native.status_text(status)}")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ArtifactError("the artifact's metadata states a key twice; compile it again")
+    return found
 
 
 def status_text(status: int) -> str:

@@ -60,6 +60,7 @@ class OnnxClassifier:
         self.inputs = {i.name: self._zeros(i) for i in self._session.get_inputs()}
         self._names = [o.name for o in self._session.get_outputs()]
         self.n_outputs = len(self._names)
+        self.output_names = tuple(self._names)
         self._outputs = self._first_run()
         self._binding = self._bind()
 

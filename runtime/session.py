@@ -15,9 +15,9 @@ from edgemon.runtime.classifier import model_file, open_classifier
 from edgemon.runtime.drift import Drift, DriftInfo, DriftState
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
-from edgemon.runtime.explanation import Explanation
+from edgemon.runtime.metadata import Metadata, damaged
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
-from edgemon.runtime.preprocess import INPUT, InputSpec, Preprocess, to_input
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
 
 Array = npt.NDArray[Any]
@@ -77,35 +77,20 @@ class Session:
         self._monitor = Monitor(_read(folder, MONITOR))
         self._monitor.bind_model(hashlib.sha256(_read(folder, model.name)).hexdigest())
         self._monitor.self_test()
-        metadata = self._monitor.metadata
-        try:
-            self._preprocess = Preprocess.from_json(metadata["preprocess"])
-            self._input = InputSpec.from_json(metadata["input"])
-            self._labels = tuple(str(label) for label in metadata["labels"])
-            self._label_values = tuple(
-                int(v) for v in metadata.get("label_values", range(len(self._labels)))
-            )
-            self._rules = {str(m["name"]): str(m["rule"]) for m in metadata["monitors"]}
-            self._explanations = {
-                str(m["name"]): Explanation.from_json(m["terms"], m.get("stack"))
-                for m in metadata["monitors"]
-                if "terms" in m
-            }
-            positions = [int(tap["output"]) for tap in metadata["taps"]]
-            used = kernels or str(metadata["kernels"])
-        except (KeyError, TypeError, ValueError, InputError):
-            raise _damaged(folder) from None
+        metadata = Metadata.of(self._monitor)
+        self._preprocess, self._input = metadata.preprocess, metadata.input
+        self._labels, self._label_values = metadata.labels, metadata.label_values
+        self._rules, self._explanations = metadata.rules, metadata.explanations
         self._drift = Drift(self._monitor)
-        classifier = open_classifier(model, threads=threads, kernels=used)
-        if len(positions) != len(self._monitor.taps) or any(
-            p != INPUT and not 0 <= p < classifier.n_outputs for p in positions
-        ):
-            raise ArtifactError(f"{folder}: the model lacks outputs; compile the bundle again")
+        classifier = open_classifier(model, threads=threads, kernels=kernels or metadata.kernels)
+        metadata.require_model(classifier, self._monitor.taps, folder)
         views = [tap.view for tap in self._monitor.taps]
         try:
-            self._taps = TapReader(classifier, positions, views, self._input, self._preprocess)
-        except InputError:
-            raise _damaged(folder) from None
+            self._taps = TapReader(
+                classifier, metadata.positions, views, self._input, self._preprocess
+            )
+        except InputError as error:
+            raise damaged(str(error)) from None
         self._thresholds = tuple(
             self._monitor.display(i, m.alarm_above) for i, m in enumerate(self._monitor.monitors)
         )
@@ -261,10 +246,6 @@ def _in_place(found: Evaluation, evaluated: npt.NDArray[np.bool_]) -> Evaluation
         spread(found.verdicts, Verdict.FAULT),
         tuple(spread(s, 0) for s in found.scores),
     )
-
-
-def _damaged(folder: Path) -> ArtifactError:
-    return ArtifactError(f"{folder}: the bundle's metadata is damaged; compile it again")
 
 
 def _read(folder: Path, name: str) -> bytes:

@@ -71,6 +71,7 @@ class Classifier:
             self._interpreter.tensor(detail["index"]) for detail in outputs
         ]
         self.n_outputs = len(outputs)
+        self.output_names = tuple(str(detail["name"]) for detail in outputs)
 
     @property
     def input(self) -> InputSpec:

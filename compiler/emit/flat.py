@@ -25,6 +25,7 @@ from edgemon.compiler.ops import MAX_WORKSPACE, OPS
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.mirror import VIEWS
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
+from edgemon.runtime.names import UNIQUE_PART, stored_name
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +35,6 @@ NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
 DISPLAYS = ("linear", "odds")
-LONGEST_NAME = 255
 PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
 SELF_TEST, META, DRIFT = 0x80000001, 0x80000002, 0x80000003
 SECTION_NAMES = {
@@ -216,10 +216,9 @@ class _Strings:
         return self._known[text]
 
     def _append(self, text: str) -> int:
-        plain = text.encode("ascii", "backslashreplace")
-        plain = bytes(b if 0x20 <= b <= 0x7E else ord("?") for b in plain)[:LONGEST_NAME]
+        plain = stored_name(text).encode()
         if plain in self._names:  # names that only differ in what was cut off
-            plain = plain[: LONGEST_NAME - 8] + b"~%d" % len(self._bytes)
+            plain = plain[:UNIQUE_PART] + b"~%d" % len(self._bytes)
         self._names.add(plain)
         self._bytes += plain + b"\0"
         return len(self._bytes) - len(plain) - 1

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from edgemon.compiler.ir import MIRRORED
-from edgemon.runtime.mirror import PLAIN
+from edgemon.runtime.mirror import MIRRORED, PLAIN
 
 
 @dataclass(frozen=True)

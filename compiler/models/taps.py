@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.ir import MIRRORED, Tap
+from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
 from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, only_bias
-from edgemon.runtime.mirror import MIRROR
+from edgemon.runtime.mirror import MIRROR, MIRRORED
 
 DTYPES = ("int8", "uint8", "int16", "float32")
 MAX_LENGTH = 1 << 20

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import MIRRORED
 from edgemon.compiler.monitors.second_opinion import SecondOpinionMonitor
+from edgemon.runtime.mirror import MIRRORED
 
 
 class MirrorMonitor(SecondOpinionMonitor):

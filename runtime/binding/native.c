@@ -81,6 +81,10 @@ static PyObject *get_struct_size(PyObject *Py_UNUSED(op), void *Py_UNUSED(closur
     return PyLong_FromSize_t(sizeof(em_monitor));
 }
 
+static PyObject *get_classes(PyObject *op, void *Py_UNUSED(closure)) {
+    return PyLong_FromSize_t(em_class_count(&((MonitorObject *)op)->monitor));
+}
+
 static PyObject *get_metadata(PyObject *op, void *Py_UNUSED(closure)) {
     size_t size = 0;
     const char *text = em_metadata(&((MonitorObject *)op)->monitor, &size);
@@ -205,6 +209,7 @@ static PyObject *monitor_display(PyObject *op, PyObject *args) {
 
 static PyGetSetDef monitor_attributes[] = {
     {"workspace_size", get_workspace_size, NULL, "Scratch memory of an evaluation, bytes.", NULL},
+    {"classes", get_classes, NULL, "Number of classes.", NULL},
     {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
     {"drift", get_drift, NULL, "(monitor, bins, alternatives, limit, run_length), or None.", NULL},
     {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},

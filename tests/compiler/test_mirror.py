@@ -199,7 +199,7 @@ def test_damaged_metadata_are_refused(
     mirror_bundle: Path, tmp_path: Path, changed: dict[str, object]
 ) -> None:
     Session(damaged(mirror_bundle, tmp_path / "sound"))
-    with pytest.raises(ArtifactError, match="the bundle's metadata is damaged; compile it again"):
+    with pytest.raises(ArtifactError, match=r"metadata is damaged: .*; compile it again"):
         Session(damaged(mirror_bundle, tmp_path / "copy", **changed))
 
 

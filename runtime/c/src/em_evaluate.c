@@ -227,6 +227,8 @@ EM_API em_status em_bind_model(const em_monitor *m, const uint8_t sha256[32]) {
 
 EM_API size_t em_workspace_size(const em_monitor *m) { return is_open(m) ? m->workspace_size : 0; }
 
+EM_API size_t em_class_count(const em_monitor *m) { return is_open(m) ? m->n_classes : 0; }
+
 EM_API size_t em_tap_count(const em_monitor *m) { return is_open(m) ? m->n_taps : 0; }
 
 EM_API size_t em_monitor_count(const em_monitor *m) { return is_open(m) ? m->n_monitors : 0; }

@@ -417,8 +417,9 @@ EM_INTERNAL em_status em_check_nodes(em_reader *r) {
     if (r->m.workspace_size != r->used) {
         return EM_E_NODE; /* P6 */
     }
-    if (r->m.predicted >= r->m.n_taps + r->m.n_nodes || classes_of(&r->m, r->m.predicted) == 0) {
+    if (r->m.predicted >= r->m.n_taps + r->m.n_nodes) {
         return EM_E_NODE; /* P5 */
     }
-    return EM_OK;
+    r->m.n_classes = classes_of(&r->m, r->m.predicted);
+    return r->m.n_classes > 0 ? EM_OK : EM_E_NODE; /* P5 */
 }

@@ -90,6 +90,7 @@ static void unopened(void) {
     EXPECT(em_describe_tap(&closed, 0, &tap), EM_E_NULL);
     EXPECT(em_describe_monitor(&closed, 0, &monitor), EM_E_NULL);
     EXPECT(em_tap_count(&closed), 0);
+    EXPECT(em_class_count(&closed), 0);
     EXPECT(em_monitor_count(NULL), 0);
     EXPECT(em_metadata(&closed, &size) == NULL, 1);
     EXPECT(size, 0);
@@ -267,6 +268,7 @@ static void descriptions(void) {
     fix_crc(&a);
     EXPECT(em_open(&m, a.file, a.size), EM_OK);
     EXPECT(em_tap_count(&m), N_TAPS);
+    EXPECT(em_class_count(&m), 4);
     EXPECT(em_monitor_count(&m), N_MONITORS);
     EXPECT(em_workspace_size(&m), get32(field(&a, PROGRAM, 0, 20)));
     EXPECT(em_describe_tap(&m, LOGITS, &tap), EM_OK);

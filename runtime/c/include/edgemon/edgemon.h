@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 2
+#define EM_API_VERSION 3
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */
@@ -142,6 +142,7 @@ typedef struct em_monitor {
     uint32_t self_test_size, meta_size;
     uint32_t n_taps, n_nodes, n_monitors;
     uint32_t predicted;      /* value id */
+    uint32_t n_classes;      /* that it chooses from */
     uint32_t workspace_size; /* bytes */
 } em_monitor;
 
@@ -211,6 +212,9 @@ EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_
 
 /* EM_E_COUNT if the artifact has no drift test. */
 EM_API em_status em_describe_drift(const em_monitor *m, em_drift_info *out);
+
+/* Number of classes: em_result.predicted_class is below it. */
+EM_API size_t em_class_count(const em_monitor *m);
 
 /* Descriptions. An index out of range gives EM_E_COUNT. */
 EM_API size_t em_tap_count(const em_monitor *m);
