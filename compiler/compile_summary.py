@@ -10,7 +10,9 @@ from edgemon.compiler.robustness.tables import show_robustness
 from edgemon.compiler.terminal import Terminal, percent
 
 # Findings of which the terminal has told already.
-SAID_ABOVE = ("few_wrong_fit_rows", "left_out")
+SAID_ABOVE = (
+    "few_wrong_fit_rows", "left_out", "clipped_input", "narrow_input", "better_alternative",
+)  # fmt: skip
 COIN = 0.5  # AUROC of a score without any signal
 
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
+from edgemon.compiler import accuracy, evaluation, fitting
 from edgemon.compiler import budget as budgets
-from edgemon.compiler import evaluation, fitting
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler import output_folder as outputs
 from edgemon.compiler.assignment import assign_taps
@@ -138,13 +138,16 @@ def compile_bundle(
         if decision is not None:
             reporter.note(str(decision))
         model = recorder.model
-        question = recorder.look(splits)
+        with reporter.stage("looking at input and accuracy"):
+            look = recorder.look(splits)
+        for _, text in accuracy.about_input(look.to_json()):
+            reporter.warn(text)
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
         require_seen(decision, recorded.all.values())
         accuracies = _accuracies(recorded.all, sources, reporter)
-        question.require_expected(
-            accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
+        look.question.require_expected(
+            look.sample, accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
         )
         _warn_of_few_errors(recorded.finite["fit"], reporter)
         fitted = _fit(estimators, tapped, recorded, logits, target.times, options, reporter)
@@ -182,6 +185,8 @@ def compile_bundle(
             "options": options.to_json(),
             "decision": None if decision is None else decision.to_json(),
             "accuracy": accuracies["accuracy"],
+            "clipped_share": None if look.spread is None else look.spread.clipped_share,
+            "input": look.to_json(),
             "accuracy_by_split": accuracies["by_split"],
             "rows": {name: len(data) for name, data in splits.items()},
             "groups": manifests.groups_json(options.group, recorded.finite, fitted),

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import accuracy, evaluation
+from edgemon.compiler import accuracy, evaluation, input_range
+from edgemon.compiler.alternatives import Order, Way, orders, ways
 from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.decision import Decision, contradicted, of_graph, of_values
-from edgemon.compiler.recording import Progress, Recording, record
+from edgemon.compiler.recording import Progress, Recording, answers, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
 
@@ -24,6 +27,22 @@ Labels = npt.NDArray[np.int64]
 
 SAMPLE = 500  # rows of the first look at the accuracy
 OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the first look found. ``spread`` is None for an input of floats."""
+
+    sample: Dataset
+    question: accuracy.Question
+    spread: input_range.InputRange | None
+    better: accuracy.Better | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "spread": None if self.spread is None else self.spread.to_json(),
+            "better": None if self.better is None else self.better.to_json(),
+        }
 
 
 class Recorder:
@@ -35,16 +54,16 @@ class Recorder:
     ) -> None:  # fmt: skip
         self.model, self.scratch, self.preprocess = model, scratch, preprocess
         self.kernels = kernels
-        self.labels: Labels = classes.map
+        self.classes, self.labels = classes, classes.map
         self.workers, self.seed = workers, seed
 
     def record(
         self, tapped: TappedModel, data: Dataset, progress: Progress | None = None, *,
-        kernels: str = "", preprocess: Preprocess | None = None, labels: Labels | None = None,
+        kernels: str = "",
     ) -> Recording:  # fmt: skip
         return record(
-            tapped, data, preprocess=preprocess or self.preprocess, input=self.model.input,
-            labels=self.labels if labels is None else labels, kernels=kernels or self.kernels,
+            tapped, data, preprocess=self.preprocess, input=self.model.input,
+            labels=self.labels, kernels=kernels or self.kernels,
             scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self.workers,
             progress=progress,
         )  # fmt: skip
@@ -71,21 +90,43 @@ class Recorder:
                 chosen = data.take(own.rows)
                 yield name, self.record(tapped, chosen, kernels=name)
 
-    def look(self, splits: dict[str, Dataset]) -> accuracy.Question:
-        """A first look at the accuracy, on a sample of the test rows: raises at chance level."""
-        data = splits["test"]
-        sample = data.take(self._sample(data))
+    def look(self, splits: dict[str, Dataset]) -> Look:
+        """A first look at input and accuracy, on a sample of the test rows: raises at chance
+        level."""
+        sample = splits["test"].take(self._sample(splits["test"]))
         first = self.record(self.model.untapped(), sample)
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
+        (images,) = sample.blocks(len(sample))
+        spread = input_range.measure(images, self.preprocess, self.model.input)
+        present = np.unique(np.concatenate([d.y for d in splits.values() if d.y is not None]))
+        question = accuracy.Question(
+            self._answers, ways(self.preprocess, self.model.input, images),
+            orders(self.classes, present), (Way(self.preprocess), Order(self.labels)),
+        )  # fmt: skip
+        question.require_above_chance(sample, first.correct, first.labels)
+        return Look(sample, question, spread, question.better(sample, self._others(splits)))
 
-        def measure(preprocess: Preprocess, labels: Labels) -> float:
-            found = self.record(self.model.untapped(), sample, preprocess=preprocess, labels=labels)
-            return float(found.correct.mean())
+    def _answers(self, data: Dataset, chosen: Sequence[Way]) -> Labels:
+        return answers(
+            self.model.untapped(), data, [way.preprocess for way in chosen],
+            input=self.model.input, kernels=self.kernels, workers=self.workers,
+        )  # fmt: skip
 
-        question = accuracy.Question(self.preprocess, self.labels, measure)
-        question.require_above_chance(first.correct, first.labels)
-        return question
+    def _others(self, splits: dict[str, Dataset]) -> list[Dataset]:
+        """Rows of all parts, but not those on which alternatives are tried; one of each group."""
+        tried = splits["test"].rows[self._sample(splits["test"])][: accuracy.TRIED_ON]
+        rng = np.random.default_rng(self.seed)
+        found = []
+        for name, data in splits.items():
+            index = np.arange(len(data))
+            if data.groups is not None:
+                index = one_of_each(data.groups, self.seed)
+            if name == "test" and len(tried) < len(index):
+                index = index[~np.isin(data.rows[index], tried)]
+            most = accuracy.CONFIRMED_ON // len(splits)
+            found.append(data.take(np.sort(rng.permutation(index)[:most])))
+        return found
 
     def _sample(self, data: Dataset) -> Labels:
         rng = np.random.default_rng(self.seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -162,3 +162,24 @@ def record(
         max(int(answer["peak_bytes"]) for answer in answers),
         data.groups,
     )
+
+
+def answers(
+    model: TappedModel, data: Dataset, ways: Sequence[Preprocess], *, input: InputSpec,
+    kernels: str, workers: int,
+) -> npt.NDArray[np.int64]:  # fmt: skip
+    """(ways, n): the classes that the model gives the rows under each of several preprocessings.
+    Raises as ``record``."""
+    job = {
+        "task": "answers", "model": str(model.path), "kernels": kernels, "x": str(data.x),
+        "rows": data.rows.tolist(), "input": input.to_json(), "output": asdict(model.output),
+    }  # fmt: skip
+    shares = [ways[i::workers] for i in range(min(workers, len(ways)))]
+    found = child.run(
+        [{**job, "preprocess": [way.to_json() for way in share]} for share in shares],
+        subject=f"{model.path.name} on {data.source}", silence_s=SILENCE_S,
+    )  # fmt: skip
+    classes = np.empty((len(ways), len(data)), np.int64)
+    for i, answer in enumerate(found):
+        classes[i :: len(shares)] = answer["classes"]
+    return classes

@@ -232,6 +232,15 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     values as the input has is an image, channels last, unless a resize is declared. Raises
     InputError on a wrong shape, NotFiniteError on a NaN or an infinity.
     """
+    v = to_codes(image, preprocess, spec)
+    if spec.dtype == "float32":
+        return np.ascontiguousarray(v)
+    limits = np.iinfo(spec.dtype)
+    return np.clip(v, limits.min, limits.max).astype(spec.dtype)
+
+
+def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> Array:
+    """As ``to_input``, but what an integer input takes is float64, rounded and not saturated."""
     layout = preprocess.layout_of(spec)
     needed = _image_shape(spec.shape, layout)
     v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
@@ -247,16 +256,15 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
         v = np.moveaxis(v, -1, 0)
     v = v.reshape((1, *spec.shape))
     if spec.dtype == "float32":
-        return np.ascontiguousarray(v)
+        return v
     if spec.dtype not in INTEGER_INPUTS:
         raise InputError(
             f"the model's input {spec.name!r} is {spec.dtype}, which edgemon cannot fill"
         )
-    limits = np.iinfo(spec.dtype)
     codes = v.astype(np.float64)
     if spec.scale:
         codes = codes / spec.scale + spec.zero_point
-    return np.clip(np.rint(codes), limits.min, limits.max).astype(spec.dtype)
+    return np.asarray(np.rint(codes))
 
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:

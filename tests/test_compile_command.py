@@ -426,3 +426,23 @@ def test_a_profile_of_ones_own_with_a_budget_and_without_times(tmp_path: Path) -
     assert found["options"]["target"] == "board"  # its folder is nobody's business
     bench = ("bench", tmp_path / "b", "--data", DATA, "--rounds", "4", "--target", profile)
     assert document(*bench)["environment"]["target"] == "board"
+
+
+def test_values_that_the_input_clips_and_a_better_preprocessing_are_said(tmp_path: Path) -> None:
+    """Pixels that were not scaled cost the accuracy only a little, and nobody noticed."""
+    common = ("compile", MODEL, "--data", DATA, "--monitor", "softmax", "--preprocess", "scale=3")
+    result = edgemon(*common, "--out", tmp_path / "b")
+    assert result.exit_code == 0, result.stderr
+    assert "of the input's values are clipped" in result.stderr
+    assert "With no --preprocess the model would be right on" in result.stderr
+    found = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert 0.1 < found["clipped_share"] < 0.9
+    assert found["input"]["better"]["accuracy"] > found["input"]["better"]["accuracy_now"]
+    kinds = {f["kind"] for f in found["findings"]}
+    assert kinds >= {"clipped_input", "better_alternative"}
+    assert "values are clipped" in (tmp_path / "b" / "report.html").read_text()
+    plain = document(
+        "compile", MODEL, "--data", DATA, "--monitor", "softmax", "--out", tmp_path / "p"
+    )
+    assert plain["clipped_share"] == 0
+    assert plain["input"]["better"] is None

@@ -109,6 +109,22 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     return {"rows": len(rows), "peak_bytes": _peak_bytes()}
 
 
+def answers(job: dict[str, Any]) -> dict[str, Any]:
+    """The model's classes of the same rows under each of several preprocessings."""
+    classifier = open_classifier(Path(job["model"]), kernels=job["kernels"])
+    output, spec = Tap(**job["output"]), InputSpec.from_json(job["input"])
+    images = RowFile.open(Path(job["x"])).read(np.array(job["rows"], np.int64))
+    reporter, found = _Reporter(), []
+    for done, preprocess in enumerate(map(Preprocess.from_json, job["preprocess"])):
+        classes = []
+        for i, image in enumerate(images, 1):
+            classifier.invoke(to_input(image, preprocess, spec))
+            classes.append(int(predicted_class(classifier.view(0), output)))
+            reporter.done(done * len(images) + i)
+        found.append(classes)
+    return {"classes": found}
+
+
 def _peak_bytes() -> int:
     """This process's own peak; ru_maxrss would include that of the parent before the exec."""
     try:
@@ -136,7 +152,9 @@ def _say(message: dict[str, Any]) -> None:
     os.write(_ANSWERS, json.dumps(message).encode() + b"\n")
 
 
-TASKS = {"probe": probe, "describe": describe, "convert": convert, "record": record}
+TASKS = {
+    "probe": probe, "describe": describe, "convert": convert, "record": record, "answers": answers,
+}  # fmt: skip
 _ANSWERS = 1
 
 

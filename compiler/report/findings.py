@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
+from edgemon.compiler.accuracy import about_input
+
 SURE = 1e-3  # p-value below which a difference is no accident
 LEAP = 0.02  # least difference of accuracies that is worth a word
 FEW = 50  # wrong rows: a half of them has a 95 % interval of 36 to 64 %, and of fewer a wider one
@@ -21,6 +23,7 @@ def findings(document: dict[str, Any]) -> list[dict[str, str]]:
 
 def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     test, fit = document["splits"]["test"], document["splits"]["fit"]
+    yield from about_input(document.get("input"))
     if not test["wrong"]:
         yield (
             "no_wrong_test_rows",

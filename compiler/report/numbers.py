@@ -63,6 +63,8 @@ def collect(
             ],
         },
         "decision": manifest["decision"],
+        "clipped_share": manifest["clipped_share"],
+        "input": manifest["input"],
         "accuracy": manifest["accuracy"],
         "splits": {
             name: {

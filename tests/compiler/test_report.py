@@ -85,6 +85,7 @@ def make_case(
         "groups": manifests.groups_json(by, rows, fitted),
         "monitors": manifests.monitors_json(fitted, times),
         "comparison": [c.to_json() for c in fitted.comparison],
+        "decision": None, "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
         "robustness": robustness_json(fitted, rows["test"]),

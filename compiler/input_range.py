@@ -1,0 +1,86 @@
+"""How an integer input is filled: what is clipped, and how much of its range is used.
+
+Pixels that were not scaled, or scaled twice, still give an answer: they saturate, or all lie beside
+the least code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.runtime.errors import NotFiniteError
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_codes
+
+MUCH_CLIPPED = 0.01  # a model that was quantised on alike data clips less
+LITTLE_USED = 1 / 16
+OUTER = 0.001  # of the values, at either end, that do not count as use
+
+
+@dataclass(frozen=True)
+class InputRange:
+    """Of an integer input: the share of values that were ``clipped``, the share of its ``range``
+    (real values) that lies between the outer values, and what was ``given`` (real values)."""
+
+    clipped_share: float
+    used_share: float
+    range: tuple[float, float]
+    given: tuple[float, float]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(
+    images: Iterable[npt.NDArray[Any]], preprocess: Preprocess, spec: InputSpec
+) -> InputRange | None:
+    """How images fill an input; None where it takes floats, of which no range is known."""
+    if spec.dtype == "float32":
+        return None
+    found = []
+    for image in images:
+        try:
+            found.append(to_codes(image, preprocess, spec).ravel())
+        except NotFiniteError:
+            continue
+    if not found:
+        return None
+    codes = np.concatenate(found)
+    low, high = np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max
+    outer = np.quantile(np.clip(codes, low, high), [OUTER, 1 - OUTER], method="nearest")
+
+    def real(code: float) -> float:
+        return (code - spec.zero_point) * spec.scale if spec.scale else code
+
+    return InputRange(
+        float(((codes < low) | (codes > high)).mean()),
+        float((outer[1] - outer[0]) / (high - low)),
+        (real(float(low)), real(float(high))),
+        (real(float(codes.min())), real(float(codes.max()))),
+    )
+
+
+def problems(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """What is wrong with a range (as JSON), by kind."""
+    if found is None:
+        return []
+    (low, high), (first, last) = found["range"], found["given"]
+    between = f"the model's input takes {low:.4g} to {high:.4g}, and is given {first:.4g} to "
+    said = []
+    if found["clipped_share"] > MUCH_CLIPPED:
+        said.append((
+            "clipped_input",
+            f"{found['clipped_share']:.1%} of the input's values are clipped: {between}{last:.4g}. "
+            "Check --preprocess.",
+        ))  # fmt: skip
+    if found["used_share"] < LITTLE_USED:
+        said.append((
+            "narrow_input",
+            f"The input's values lie in {found['used_share']:.1%} of its range: {between}"
+            f"{last:.4g}. Check --preprocess: perhaps they are scaled twice.",
+        ))  # fmt: skip
+    return said
