@@ -243,6 +243,24 @@ def guarantee(
 
 
 @app.command()
+def redraws(
+    count: Annotated[int, typer.Option("--redraws", min=10, help="How often data is drawn.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the data.")] = 0,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Draw made-up data again and again: how often are promises broken on new rows?"""
+    from edgemon.bench import redraws as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json, markdown=markdown)
+    with terminal.stage("drawing data") as progress:
+        document = study.run(count, seed, progress)
+    study.show(terminal, document)
+    terminal.document(document)
+
+
+@app.command()
 def shift(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Labelled images, as `compile --data` takes them.")],

@@ -89,9 +89,9 @@ def possible(
     is none."""
     count = len(np.unique(groups))
     targets = [FalseAlarmTarget(rate, confidence) for rate in rates]
-    found = [t for t in targets if t.rows_needed <= count // 2]
+    found = [t for t in targets if t.rows_needed() <= count // 2]
     if not found:
-        fewest = min(t.rows_needed for t in targets)
+        fewest = min(t.rows_needed() for t in targets)
         raise BenchError(
             f"half of {count} groups with right answers are too few for any promise: give rows of "
             f"{2 * fewest} groups or more"

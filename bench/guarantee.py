@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench import grouped_guarantee
+from edgemon.bench import grouped_guarantee, own_thresholds
 from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import BAND, band, share_exceeding
 from edgemon.compiler.bundle import Bundle
@@ -79,6 +79,7 @@ def run(
             raise BenchError(f"{data}: only {len(right)} right answers; give more rows")
         if right.groups is not None:
             grouped_guarantee.possible(right.groups, RATES, confidence)
+        own = own_thresholds.judge(bundle, data, rows, seed)
         score = evaluate(bundle.artifact.program, right).scores[0].astype(np.float64)
     lines = list(study(score, resplits, confidence, seed))
     if right.groups is None or right.labels is None:
@@ -91,6 +92,7 @@ def run(
         "resplits": resplits,
         "confidence": confidence,
         "band": BAND,
+        "own": own,
         "lines": [asdict(line) for line in lines],
         "grouped": {
             "by": group or grouped_guarantee.MADE_UP,
@@ -152,7 +154,8 @@ def _line(
 
 
 def show(terminal: Terminal, document: dict[str, Any]) -> None:
-    """The same as a table."""
+    """The same as tables."""
+    own_thresholds.show(terminal, document["own"])
     terminal.table(
         ("score", "promise", "realised, mean", "exceeded", "predicted", "99 % band", "holds",
          "by a quantile", "holds"),

@@ -24,17 +24,20 @@ FAULT = 1 << 62  # above every whole score
 
 
 def find_thresholds(
-    program: Program, wanted: Sequence[bool], rows: Sequence[Recording], target: Target
-) -> list[list[Any]]:
-    """Raw thresholds that keep to the target on held-out rows.
+    program: Program, wanted: Sequence[bool], rows: Sequence[Recording], target: Target,
+    class_names: Sequence[str] = (),
+) -> list[list[Any]]:  # fmt: skip
+    """Raw thresholds that keep to the target on held-out rows: those that are wanted together, or
+    each by itself, as the target says.
 
     Of each monitor that is wanted a single one, or with ``per_class`` one of each predicted class;
     of the others none. ``wanted`` speaks of the first monitors. Of several recordings, one a kernel
     set, each gives its thresholds, and the strictest keep to the target under all of them.
+    ``class_names`` of the model's classes, for messages.
     """
     if not any(wanted):
         return [[] for _ in wanted]
-    each = [_thresholds(program, wanted, recording, target) for recording in rows]
+    each = [_thresholds(program, wanted, recording, target, class_names) for recording in rows]
     return [
         [target.strictest(found) for found in zip(*under_each, strict=True)]
         for under_each in zip(*each, strict=True)
@@ -78,38 +81,55 @@ def independent(rows: Recording, target: Target, seed: int) -> Indices:
     return concerned[one_of_each(groups, seed, rows.rows[concerned])]
 
 
-def enough(rows: Recording, target: Target) -> bool:
-    """Are these rows, as they were drawn, enough to set a threshold, or one of each class?"""
+def enough(rows: Recording, target: Target, monitors: int) -> bool:
+    """Are these rows, as they were drawn, enough to set thresholds of so many monitors, or those
+    of each class?"""
     concerned = target.concerns(rows.correct)
+    needed = target.of_one_class(rows.n_classes).rows_needed(monitors)
     if not target.per_class:
-        return int(concerned.sum()) >= target.rows_needed
+        return int(concerned.sum()) >= needed
     counts = np.bincount(rows.predicted[concerned], minlength=rows.n_classes)
-    return int(counts.min()) >= target.rows_needed
+    return int(counts.min()) >= needed
 
 
 def _thresholds(
-    program: Program, wanted: Sequence[bool], rows: Recording, target: Target
-) -> list[list[Any]]:
+    program: Program, wanted: Sequence[bool], rows: Recording, target: Target,
+    class_names: Sequence[str],
+) -> list[list[Any]]:  # fmt: skip
     """Of each monitor that is wanted: the threshold of each class, or a single one."""
     concerned = rows.take(np.flatnonzero(target.concerns(rows.correct)))
-    if rows.groups is not None and not target.per_class:
-        _require_groups(len(concerned), target)
+    which = [i for i, calibrates in enumerate(wanted) if calibrates]
     if target.per_class:
-        _require_rows(concerned, target)
+        _require_rows(concerned, target, len(which), class_names)
         groups = [np.flatnonzero(concerned.predicted == c) for c in range(rows.n_classes)]
     else:
+        if rows.groups is not None:
+            _require_groups(len(concerned), target, len(which))
         groups = [np.arange(len(concerned))]
     found = evaluate(program, concerned) if len(concerned) else None
-    result: list[list[Any]] = []
-    for i, calibrates in enumerate(wanted):
-        scores = np.empty(0, np.int64) if found is None else _with_faults(found, i)
-        result.append([target.threshold(scores[own]) for own in groups] if calibrates else [])
-        if any(t >= FAULT if isinstance(t, int) else not np.isfinite(t) for t in result[-1]):
-            raise CompileError(
-                f"{program.monitors[i].name}: more threshold rows are faults, its score being no "
-                "finite number, than the promise admits as alarms; leave this monitor out"
-            )
+    none = np.empty(0, np.int64)
+    scores = [none if found is None else _with_faults(found, i) for i in which]
+    result: list[list[Any]] = [[] for _ in wanted]
+    for own in groups:
+        for i, threshold in zip(which, _of_one(target, rows.n_classes, scores, own), strict=True):
+            if threshold >= FAULT if isinstance(threshold, int) else not np.isfinite(threshold):
+                raise CompileError(
+                    f"{program.monitors[i].name}: more threshold rows are faults, its score being "
+                    "no finite number, than the promise admits as alarms; leave this monitor out"
+                )
+            result[i].append(threshold)
     return result
+
+
+def _of_one(
+    target: Target, classes: int, scores: Sequence[Array], rows: npt.NDArray[np.int64]
+) -> list[Any]:
+    """Of the rows of one class, or of all: a threshold of each score (n,)."""
+    own = target.of_one_class(classes)
+    taken = [s[rows] for s in scores]
+    if own.whose == "verdict":
+        return own.thresholds(taken)
+    return [own.thresholds([s])[0] for s in taken]
 
 
 def _with_faults(found: Evaluation, monitor: int) -> Array:
@@ -121,27 +141,32 @@ def _with_faults(found: Evaluation, monitor: int) -> Array:
     return np.where(fault, wide.dtype.type(np.inf if wide.dtype.kind == "f" else FAULT), wide)
 
 
-def _require_groups(count: int, target: Target) -> None:
-    if count < target.rows_needed:
+def _require_groups(count: int, target: Target, monitors: int) -> None:
+    needed = target.rows_needed(monitors)
+    if count < needed:
         raise CompileError(
             f"a rate of {target.of} of {target.rate:.3g} at confidence {target.confidence:.3g} "
-            f"needs {target.rows_needed} groups with {target.answers} threshold rows, of each of "
+            f"needs {needed} groups with {target.answers} threshold rows, of each of "
             f"which one row counts, but there are {count}: give rows of more groups (--calibrate), "
             "or ask for less"
         )
 
 
-def _require_rows(rows: Recording, target: Target) -> None:
+def _require_rows(
+    rows: Recording, target: Target, monitors: int, class_names: Sequence[str]
+) -> None:
     what = "" if rows.groups is None else "groups with "
     counts = np.bincount(rows.predicted, minlength=rows.n_classes)
-    few = np.flatnonzero(counts < target.rows_needed)
+    needed = target.of_one_class(rows.n_classes).rows_needed(monitors)
+    few = np.flatnonzero(counts < needed)
     if few.size:
-        shown = ", ".join(f"class {c}: {counts[c]}" for c in few[:8])
+        names = class_names or [f"class {c}" for c in range(rows.n_classes)]
+        shown = ", ".join(f"{names[c]}: {counts[c]}" for c in few[:8])
         raise CompileError(
-            f"a rate of {target.rate:.3g} at confidence {target.confidence:.3g} in each class "
-            f"needs {target.rows_needed} {what}correct threshold rows of each predicted class, but "
-            f"there are fewer of {len(few)} ({shown}): give more rows (--calibrate), ask for less, "
-            "or do without --per-class"
+            f"a rate of {target.rate:.3g} at confidence {target.confidence:.3g} in "
+            f"{target.per_class} class needs {needed} {what}correct threshold rows of each "
+            f"predicted class, but there are fewer of {len(few)} ({shown}): give more rows "
+            "(--calibrate), ask for less, or do without --per-class"
         )
 
 

@@ -100,6 +100,13 @@ def compile_(
             "together, and the promise is of a new group's row."
         ),
     ] = None,
+    repeats: Annotated[
+        str,
+        typer.Option(
+            help="Rows with equal values: keep counts each, as draws of a process that repeats its "
+            "values; group counts one of each, as copies that collecting made."
+        ),
+    ] = "keep",
     target: Annotated[
         str, typer.Option(help="Device profile: a name, or a file that ends in .toml.")
     ] = "host-x86_64",
@@ -127,8 +134,9 @@ def compile_(
         float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
     ] = None,
     false_alarm: Annotated[
-        float, typer.Option(help="False-alarm rate that calibrated thresholds guarantee.")
-    ] = 0.05,
+        float | None,
+        typer.Option(help="False-alarm rate that calibrated thresholds guarantee (default 0.05)."),
+    ] = None,
     miss_rate: Annotated[
         float | None,
         typer.Option(
@@ -137,9 +145,21 @@ def compile_(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the guarantee.")] = 0.95,
+    promise: Annotated[
+        str,
+        typer.Option(
+            help="Whose rate is promised: that of the verdict, which alarms when any monitor does, "
+            "or of each monitor by itself: verdict or monitor."
+        ),
+    ] = "verdict",
     per_class: Annotated[
-        bool, typer.Option(help="Promise the false-alarm rate of each predicted class by itself.")
-    ] = False,
+        str | None,
+        typer.Option(
+            metavar="each|every",
+            help="Promise the false-alarm rate by predicted class: of each by itself, or of every "
+            "class at once, which needs more rows.",
+        ),
+    ] = None,
     drift_run_length: Annotated[
         int,
         typer.Option(
@@ -178,10 +198,11 @@ def compile_(
         decision_threshold=decision_threshold,
         label_column=label_column,
         group=group,
+        repeats=repeats,
         target=target,
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
-        target_rate=_target(false_alarm, miss_rate, confidence, per_class),
+        target_rate=_target(false_alarm, miss_rate, confidence, per_class or "", promise),
         drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,
@@ -195,15 +216,23 @@ def compile_(
     terminal.document(manifest)
 
 
-def _target(rate: float, miss_rate: float | None, confidence: float, per_class: bool) -> Any:
+def _target(
+    false_alarm: float | None, miss_rate: float | None, confidence: float, per_class: str,
+    whose: str,
+) -> Any:  # fmt: skip
     from edgemon.compiler.errors import CompileError
     from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
 
     if miss_rate is None:
-        return FalseAlarmTarget(rate, confidence, per_class)
+        rate = FalseAlarmTarget.rate if false_alarm is None else false_alarm
+        return FalseAlarmTarget(rate, confidence, per_class, whose)
+    if false_alarm is not None:
+        raise CompileError(
+            "--miss-rate and --false-alarm are two promises, and a threshold keeps one: give one"
+        )
     if per_class:
         raise CompileError("--per-class promises false alarms: it does not go with --miss-rate")
-    return MissTarget(miss_rate, confidence)
+    return MissTarget(miss_rate, confidence, whose=whose)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from edgemon.compiler.terminal import Terminal, percent
 SAID_ABOVE = (
     "few_wrong_fit_rows", "left_out", "clipped_input", "narrow_input", "better_alternative",
 )  # fmt: skip
+UNRANKED = ("MCC, ties unranked", "AUROC, ties unranked")
 COIN = 0.5  # AUROC of a score without any signal
 
 
@@ -20,20 +21,25 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
     """The tables and notes at the end of ``edgemon compile``, from its manifest."""
     target = manifest["options"]["target"]
     timed = manifest["estimated_us"] is not None
+    several = len(manifest["monitors"]) > 1
     time = (f"us on {target}, estimated",) if timed else ()
+    ranked = any(m["ties_broken"] for m in manifest["monitors"])
     terminal.table(
-        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "missed", "kB", *time),
+        ("monitor", "threshold", "from", "MCC", "AUROC", *(UNRANKED if ranked else ()),
+         "false alarms", "missed", "kB", *time),
         [
             (
                 m["name"], "by class" if m["class_thresholds"] else m["threshold"],
-                m["threshold_from"], m["mcc"], m["auroc"],
+                m["threshold_from"], m["mcc"], m["auroc"], *(unranked(m) if ranked else ()),
                 percent(m["false_alarm_rate"]), percent(m["miss_rate"]),
                 *_cost(m["bytes"], m["estimated_us"]),
             )
             for m in manifest["monitors"]
-        ],
+        ]
+        + ([_verdict_row(manifest, ranked)] if several else []),
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
+    _show_promise(terminal, manifest)
     _show_groups(terminal, manifest)
     _show_comparison(terminal, manifest, time)
     show_robustness(terminal, manifest["robustness"])
@@ -58,6 +64,60 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
     terminal.note(f"report: {out / manifest['report']}")
 
 
+def unranked(monitor: dict[str, Any]) -> tuple[Any, ...]:
+    """Of a monitor whose ties the softmax ranks, cells of what it is worth without that."""
+    return (monitor["raw_mcc"], monitor["raw_auroc"]) if monitor["ties_broken"] else ("", "")
+
+
+def _verdict_row(manifest: dict[str, Any], ranked: bool) -> tuple[Any, ...]:
+    """Of all monitors together, of which the worst verdict counts."""
+    q = manifest["together"]
+    return (
+        "the verdict", "worst", "", q["mcc"], q["auroc"], *(("", "") if ranked else ()),
+        percent(q["false_alarm_rate"]), percent(q["miss_rate"]),
+        *_cost(manifest["bytes"]["monitors"], manifest["estimated_us"]),
+    )  # fmt: skip
+
+
+def _show_promise(terminal: Terminal, manifest: dict[str, Any]) -> None:
+    """Whose rate is promised, and beside a promise of the verdict each monitor's own."""
+    options, monitors = manifest["options"], manifest["monitors"]
+    promised = [m["name"] for m in monitors if m["threshold_from"] == "held-out"]
+    if not promised:
+        return
+    joint = len(promised) > 1 and options["promise"] == "verdict"
+    who = "the verdict" if joint or len(monitors) == 1 else "each of " * (len(promised) > 1)
+    if not joint:
+        who += (" of " if len(monitors) == 1 else "") + ", ".join(promised)
+    elif len(promised) < len(monitors):
+        who += f" of {', '.join(promised)} together"
+    classes = {"": "", "each": ", of each predicted class by itself (not of all at once)",
+               "every": ", of every predicted class at once"}  # fmt: skip
+    terminal.note(
+        f"promised: {who} has at most {100 * options['rate']:g} % {options['promise_of']}"
+        f"{classes[options['per_class']]}, with {100 * options['confidence']:g} % confidence"
+    )
+    if len(promised) > 1 and not joint:
+        terminal.note(
+            "the verdict alarms when any of them does, and nothing is promised of that; "
+            "--promise verdict does"
+        )
+    own = [(m, m["alone"]) for m in monitors if m["alone"] is not None]
+    if own:
+        terminal.table(
+            ("monitor alone", "threshold", "MCC", "false alarms", "missed"),
+            [
+                (
+                    m["name"], "by class" if len(a["thresholds"]) > 1 else a["thresholds"][0],
+                    q["mcc"], percent(q["false_alarm_rate"]), percent(q["miss_rate"]),
+                )
+                for m, a in own
+                for q in [a["quality"]]
+            ],
+            title="each monitor under the same promise of its own (--promise monitor)",
+        )  # fmt: skip
+
+
 def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
     groups, rows = manifest["groups"], manifest["rows"]
     if groups is None:
@@ -67,6 +127,8 @@ def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
     if groups["drawn"] is not None:
         kind = "wrong" if manifest["options"]["promise_of"] == "misses" else "right"
         whose, promised = f"of each of {groups['drawn']:,} groups", f"{kind} answer"
+        realised = manifest["realised"]
+        row, once = (realised[by]["verdict"]["rate"] for by in ("by_row", "by_set"))
         if manifest["options"]["per_class"]:
             whose = (
                 f"of each predicted class in each of {groups['drawn']:,} groups, "
@@ -75,7 +137,9 @@ def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
             promised = f"{kind} answer of each predicted class"
         terminal.note(
             f"thresholds are set on one {kind} answer {whose}: what is promised, is promised of a "
-            f"random {promised} of a new group"
+            f"random {promised} of a new group, and not of a random row: on the test rows the "
+            f"verdict has {percent(once)} {manifest['options']['promise_of']} counted by group, "
+            f"{percent(row)} counted by row"
         )
 
 
@@ -169,4 +233,6 @@ def _show_drift(terminal: Terminal, drift: dict[str, Any] | None) -> None:
     terminal.note(
         f"drift test on {drift['monitor']}: promised at least {drift['run_length']:,} clean images "
         f"to a false flag on average, on the test rows {found}"
-    )
+        + ("" if drift["largest_group"] is None else
+           f"; in streams of whole groups of at most {drift['largest_group']:,} images")
+    )  # fmt: skip

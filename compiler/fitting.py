@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import reference
+from edgemon.compiler import ranking, reference
 from edgemon.compiler.calibration import drawn, enough, find_thresholds, set_thresholds
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.splits import divide
@@ -24,8 +24,6 @@ from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.ties import TieBreak, ties_cost_power
-from edgemon.compiler.monitors.vectors import softmax_odds
 from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
 from edgemon.compiler.quality import Quality, assess
 from edgemon.compiler.recording import Recording
@@ -34,12 +32,9 @@ from edgemon.compiler.thresholds import Target
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.targets import OpTimes
 
-Floats = npt.NDArray[np.float64]
-
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
 LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
-MOST_TIED_ROWS = 4096  # fit rows on which ties are looked for
 SELF_TEST_BYTES = 16384  # of inputs in self-test vectors; at least one vector is kept
 
 
@@ -56,13 +51,19 @@ class Fitted:
     quality: tuple[Quality, ...]  # on the test rows, a monitor
     together: Quality  # of the artifact's verdict
     on_test: Evaluation  # the reference's results for the test rows
+    alone: tuple[Alone | None, ...]  # a monitor, where the promise is of several together
     threshold_rows: Recording  # held out for thresholds alone
     draws: Recording  # those of them that thresholds were set on, see ``calibration.drawn``
     comparison: tuple[Candidate, ...]  # of fusions' signals
-    tie_broken: tuple[bool, ...]  # is a monitor's score a rank, with ties broken by the softmax?
+    raw: tuple[Quality | None, ...]  # of scores whose ties the softmax ranks: without that
     # Where a monitor's score is the excess over the threshold of the predicted class: of each class
     # that threshold, as people are shown scores. Empty otherwise.
     class_thresholds: tuple[tuple[float, ...], ...]
+
+    @property
+    def tie_broken(self) -> tuple[bool, ...]:
+        """Is a monitor's score a rank, with ties broken by the softmax?"""
+        return tuple(r is not None for r in self.raw)
 
     @property
     def judges(self) -> tuple[Monitor, ...]:
@@ -80,6 +81,17 @@ class Fitted:
         estimator = self.estimators[index]
         names = estimator.signal_names() if isinstance(estimator, FusionMonitor) else ()
         return [index, *(i for i, m in enumerate(self.program.monitors) if m.name in names)]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A monitor at thresholds that promise of it alone what the verdict is promised."""
+
+    thresholds: tuple[float, ...]  # as people are shown scores; one, or one of each class
+    quality: Quality
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,7 @@ def fit_monitors(
     other_kernels: Sequence[Recording] = (),
     seed: int = 0,
     times: OpTimes | None = None,
+    class_names: Sequence[str] = (),
 ) -> Fitted:
     """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
 
@@ -127,13 +140,15 @@ def fit_monitors(
             thresholds must keep to the target too.
         seed: of the rows that are drawn from groups, see ``calibration.drawn``.
         times: of the device, for fusions that have a budget of time and for the comparison.
+        class_names: of the model's classes, for messages.
     """
     steps = len(estimators) + 1
     fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
     fit_rows, threshold_rows = rows["fit"], rows["threshold"]
     learn = fit_rows
     if fusions:
-        own = threshold_halves(threshold_rows, target, fusions[0].seed, seed)
+        judges = len(estimators)
+        own = threshold_halves(threshold_rows, target, fusions[0].seed, seed, judges)
         if own is not None:
             learn, threshold_rows = own
         else:
@@ -142,15 +157,20 @@ def fit_monitors(
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
     for fusion in fusions:
-        combine(fusion, output, learn, times, per_class=target.per_class)
+        combine(fusion, output, learn, times, per_class=bool(target.per_class))
     builder = Builder(rows["fit"].taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
     scores = [e.lower(builder, predicted) for e in estimators]
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
     plain = scores
+    recorded = [tap.name for tap in rows["fit"].taps]
+    ranks = logits if logits in recorded else output
+    looked, softmax = ranking.look(builder, predicted, plain, ranks, rows["fit"])
+    names = [e.kind for e in estimators]
+    ranking.require_varied(builder, predicted, plain, names, looked, threshold_rows)
     # A fusion's score is a sum that explains itself; a rank would not.
-    alone = tuple(c and e not in fusions for c, e in zip(calibrated, estimators, strict=True))
-    scores = without_ties(builder, predicted, scores, alone, logits or output, rows["fit"], target)
+    asked = [c and e not in fusions for c, e in zip(calibrated, estimators, strict=True)]
+    scores = ranking.without_ties(builder, plain, asked, looked, softmax, target.rate)
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
@@ -158,12 +178,20 @@ def fit_monitors(
         drawn(r, target, seed)
         for r in (threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels))
     ]
-    thresholds = find_thresholds(program, calibrated, held_out, target)
+    unranked = [
+        None if a is b else _undecided(e, a)
+        for e, a, b in zip(estimators, plain, scores, strict=True)
+    ]
+    raw = tuple(_raw(builder, predicted, unranked, held_out, rows["test"], target))
+    thresholds = find_thresholds(program, calibrated, held_out, target, class_names)
     shown = tuple(
         tuple(map(m.shown, found)) if target.per_class else ()
         for m, found in zip(program.monitors, thresholds, strict=False)
     )
-    program = set_thresholds(program, thresholds, per_class=target.per_class)
+    alone: tuple[Alone | None, ...] = (None,) * len(estimators)
+    if target.whose == "verdict" and sum(calibrated) > 1:
+        alone = tuple(_alone(program, calibrated, held_out, rows["test"], target))
+    program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
     comparison = [
@@ -173,47 +201,38 @@ def fit_monitors(
     ]
     progress(steps, steps)
     return Fitted(
-        program, tuple(estimators), calibrated, quality, together, on_test, threshold_rows,
+        program, tuple(estimators), calibrated, quality, together, on_test, alone, threshold_rows,
         held_out[0], tuple(comparison),
-        tuple(a is not b for a, b in zip(plain, scores, strict=True)),
+        raw,
         shown,
     )  # fmt: skip
 
 
-def without_ties(
-    builder: Builder, predicted: int, scores: list[Score], calibrated: tuple[bool, ...],
-    logits: str, rows: Recording, target: Target,
-) -> list[Score]:  # fmt: skip
-    """The scores, of which those are ranked anew whose ties would cost the threshold its power.
-    Fit rows tell, so that threshold rows stay untouched."""
-    rows = rows.take(np.arange(min(len(rows), MOST_TIED_ROWS)))
-    if not rows.correct.any() or not any(calibrated):
-        return scores
-    softmax = softmax_odds(builder, logits, predicted)
-    asked = [
-        *(s for s, promised in zip(scores, calibrated, strict=True) if promised),
-        Score(softmax),
-    ]
-    monitors = [Monitor(str(i), s.id, 0.0, 0.0) for i, s in enumerate(asked)]
-    program, represented = quantise_scores(builder.program(predicted, monitors))
-    raw = evaluate(program.trimmed(), rows).scores
-    *found, odds = (r.real(s) for r, s in zip(represented, raw, strict=True))
-    values = iter(found)
-    return [
-        _ranked(builder, score, next(values), softmax, odds, rows.correct, target)
-        if promised else score
-        for score, promised in zip(scores, calibrated, strict=True)
-    ]  # fmt: skip
+def _alone(
+    program: Program, calibrated: tuple[bool, ...], held_out: Sequence[Recording], test: Recording,
+    target: Target,
+) -> Iterator[Alone | None]:  # fmt: skip
+    thresholds = find_thresholds(program, calibrated, held_out, target.alone())
+    own = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+    quality, _ = _assess(evaluate(own, test), ~test.correct, len(calibrated))
+    for monitor, found, judged in zip(program.monitors, thresholds, quality, strict=False):
+        yield Alone(tuple(map(monitor.shown, found)), judged) if found else None
 
 
-def _ranked(
-    builder: Builder, score: Score, values: Floats, softmax: int, odds: Floats,
-    correct: npt.NDArray[np.bool_], target: Target,
-) -> Score:  # fmt: skip
-    """The score of rows with these values, ranked where that is worth it."""
-    if not ties_cost_power(values[correct], odds[correct], target.rate):
-        return score
-    return TieBreak.of(values, odds[correct]).lower(builder, score, softmax)
+def _raw(
+    builder: Builder, predicted: int, ranked: Sequence[Monitor | None],
+    held_out: Sequence[Recording], test: Recording, target: Target,
+) -> Iterator[Quality | None]:  # fmt: skip
+    """Of monitors whose ties are ranked: what the score itself is worth, at a threshold that
+    promises the same of it alone."""
+    for monitor in ranked:
+        if monitor is None:
+            yield None
+            continue
+        program = quantise(builder.program(predicted, [monitor])).trimmed()
+        thresholds = find_thresholds(program, (True,), held_out, target.alone())
+        program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+        yield _assess(evaluate(program, test), ~test.correct, 1)[0][0]
 
 
 def combine(
@@ -232,21 +251,24 @@ def combine(
 
 
 def threshold_halves(
-    rows: Recording, target: Target, seed: int, drawing_seed: int
+    rows: Recording, target: Target, seed: int, drawing_seed: int, monitors: int = 1
 ) -> tuple[Recording, Recording] | None:
     """Threshold rows from which fusions learn, and the rest, on which thresholds are set; None
     where these would be too few. Of rows in groups only the division tells how many groups of the
     rest have a row that the target concerns."""
-    if not learns_from_thresholds(drawn(rows, target, drawing_seed).correct, target):
+    found = drawn(rows, target, drawing_seed)
+    if not learns_from_thresholds(found.correct, target, monitors):
         return None
     learn, rest = divided(rows, LEARN_SHARE, seed)
-    return (learn, rest) if enough(drawn(rest, target, drawing_seed), target) else None
+    return (learn, rest) if enough(drawn(rest, target, drawing_seed), target, monitors) else None
 
 
-def learns_from_thresholds(correct: npt.NDArray[np.bool_], target: Target) -> bool:
+def learns_from_thresholds(
+    correct: npt.NDArray[np.bool_], target: Target, monitors: int = 1
+) -> bool:
     """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
     of them?"""
-    return int(target.concerns(correct).sum()) >= 3 * target.rows_needed
+    return int(target.concerns(correct).sum()) >= 3 * target.rows_needed(monitors)
 
 
 def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
@@ -282,8 +304,9 @@ def _compare(
     target: Target, times: OpTimes | None,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = members_program(fusion, output, test)
-    thresholds = find_thresholds(program, (True,) * len(fusion.fitted_), held_out, target)
-    program = set_thresholds(program, thresholds, per_class=target.per_class)
+    wanted = (True,) * len(fusion.fitted_)
+    thresholds = find_thresholds(program, wanted, held_out, target.alone())
+    program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
     bill = Bill(program, times)
     kept = {id(t.member) for t in fusion.terms_}

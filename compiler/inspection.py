@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.compile_summary import UNRANKED, unranked
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
@@ -133,12 +134,14 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
     )
     if content.get("decision"):
         terminal.note(str(Decision(**content["decision"])))
+    ranked = any(m.get("ties_broken") for m in content["monitors"])
     terminal.table(
-        ("monitor", "threshold", "from", "MCC", "AUROC", "false alarms", "bytes"),
+        ("monitor", "threshold", "from", "MCC", "AUROC", *(UNRANKED if ranked else ()),
+         "false alarms", "bytes"),
         [
             (
                 m["name"], "by class" if m["class_thresholds"] else m["threshold"],
-                m["threshold_from"], m["mcc"], m["auroc"],
+                m["threshold_from"], m["mcc"], m["auroc"], *(unranked(m) if ranked else ()),
                 percent(m["false_alarm_rate"]), m["bytes"],
             )
             for m in content["monitors"]

@@ -68,10 +68,10 @@ def _rules(fitted: Fitted) -> list[str]:
     """What each monitor says when it alarms, of the score that it has come to."""
     return [
         EXCESS.format(what=e.what) if by_class
-        else RANKED.format(what=e.what) if ranked
+        else RANKED.format(what=e.what) if raw is not None
         else e.reason()
-        for e, ranked, by_class in zip(
-            fitted.estimators, fitted.tie_broken, fitted.class_thresholds, strict=True
+        for e, raw, by_class in zip(
+            fitted.estimators, fitted.raw, fitted.class_thresholds, strict=True
         )
     ]  # fmt: skip
 
@@ -120,20 +120,24 @@ def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str
             "uncertain_above": m.shown(m.uncertain_above),
             "threshold_raw": m.alarm_above,
             "threshold_from": "held-out" if calibrated else "method",
-            "ties_broken_by_softmax": ranked,
+            "ties_broken": raw is not None,
+            "raw_auroc": (raw or quality).auroc,
+            "raw_mcc": (raw or quality).mcc,
+            "alone": None if own is None else own.to_json(),
             "class_thresholds": list(by_class) or None,
             "bytes": cost.size_bytes,
             "estimated_us": cost.microseconds,
             **quality.to_json(),
             "details": e.details(),
         }
-        for m, e, rule, calibrated, quality, ranked, by_class, cost in zip(
+        for m, e, rule, calibrated, quality, raw, own, by_class, cost in zip(
             fitted.judges,
             fitted.estimators,
             _rules(fitted),
             fitted.calibrated,
             fitted.quality,
-            fitted.tie_broken,
+            fitted.raw,
+            fitted.alone,
             fitted.class_thresholds,
             costs,
             strict=True,

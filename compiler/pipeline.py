@@ -31,6 +31,7 @@ from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.repeats import KEEP, contents, require_policy
 from edgemon.compiler.data.sources import Sources, load_sources
 from edgemon.compiler.drift import guard as drifts
 from edgemon.compiler.drift.fitting import require_run_length
@@ -44,6 +45,7 @@ from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
+from edgemon.compiler.realised import realised
 from edgemon.compiler.recorder import Recorder, finite, require_seen
 from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
@@ -69,6 +71,7 @@ class Options:
     classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
     label_column: str | None = None
     decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
+    repeats: str = KEEP  # do rows that repeat others count? see ``data.repeats``
     group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
@@ -94,6 +97,7 @@ class Options:
             "classes": None if self.classes is None else list(self.classes),
             "decision_threshold": self.decision_threshold,
             "convert": self.convert, "group": self.group,
+            "repeats": self.repeats, "promise": self.target_rate.whose,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
@@ -150,7 +154,9 @@ def compile_bundle(
             look.sample, accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
         )
         _warn_of_few_errors(recorded.finite["fit"], reporter)
-        fitted = _fit(estimators, tapped, recorded, logits, target.times, options, reporter)
+        fitted = _fit(
+            estimators, tapped, recorded, logits, target.times, classes.names, options, reporter
+        )
         budgets.require_kept(fitted, budget, target)
         read = {tap.name for tap in fitted.program.taps}
         if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
@@ -165,8 +171,9 @@ def compile_bundle(
         if recorded.others:
             metadata["certified_kernels"] = list(kernels)
         drift, drift_json = drifts.guard(
-            fitted, options.drift_run_length, options.target_rate.confidence, options.seed, reporter
-        )
+            fitted, recorded.finite["test"], options.drift_run_length,
+            options.target_rate.confidence, options.seed, reporter,
+        )  # fmt: skip
         self_test = fitting.self_test(fitted, recorded.finite["test"])
         artifact = flat.write(
             flat.Artifact(fitted.program, tapped.sha256, metadata, self_test, drift)
@@ -178,6 +185,10 @@ def compile_bundle(
         with reporter.stage("measuring robustness"):
             robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
         cost = Bill(fitted.program, target.times).together()
+        test = recorded.finite["test"]
+        came_out = realised(
+            fitted, options.target_rate, test, contents(splits["test"])[test.rows], options.seed
+        )
         manifest = {
             "edgemon": version("edgemon"),
             "model": metadata["model"],
@@ -195,6 +206,7 @@ def compile_bundle(
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
             "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
+            "realised": came_out.to_json(),
             "drift": drift_json,
             "robustness": robustness,
             "proof": proof,
@@ -227,6 +239,7 @@ def _require_sound(options: Options) -> None:
         raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
     if options.decision_threshold is not None and not math.isfinite(options.decision_threshold):
         raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
+    require_policy(options.repeats)
     require_run_length(options.drift_run_length)
 
 
@@ -239,8 +252,8 @@ def _open(
     with reporter.stage("reading the data") as progress:
         splits = load_sources(
             sources, scratch, seed=options.seed, label_column=options.label_column,
-            resize=options.preprocess.resize, group=options.group, progress=progress,
-            warn=reporter.warn,
+            resize=options.preprocess.resize, group=options.group, repeats=options.repeats,
+            progress=progress, warn=reporter.warn,
         )  # fmt: skip
     classes, splits = resolve(
         splits, model.n_classes, order=options.label_order, given=options.classes,
@@ -295,13 +308,15 @@ def _accuracies(rows: dict[str, Recording], sources: Sources, reporter: Reporter
 
 def _fit(
     estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: _Recorded,
-    logits: Sequence[Tensor], times: targets.OpTimes | None, options: Options, reporter: Reporter,
+    logits: Sequence[Tensor], times: targets.OpTimes | None, class_names: Sequence[str],
+    options: Options, reporter: Reporter,
 ) -> fitting.Fitted:  # fmt: skip
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, recorded.finite, options.target_rate, progress,
             rule=options.thresholds, logits=logits[0].name if logits else "",
             other_kernels=recorded.others, seed=options.seed, times=times,
+            class_names=class_names,
         )  # fmt: skip
     if recorded.others and not any(fitted.calibrated):
         reporter.warn(

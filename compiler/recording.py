@@ -94,6 +94,10 @@ class Recording:
             groups=None if self.groups is None else self.groups[index],
         )
 
+    def grouped(self, groups: Codes) -> Recording:
+        """The same rows in these groups (n,)."""
+        return replace(self, groups=groups)
+
     def _position(self, name: str) -> int:
         return next(i for i, tap in enumerate(self.taps) if tap.name == name)
 

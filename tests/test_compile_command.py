@@ -158,7 +158,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "layer9",
     ),
     "a class without enough rows": (
-        (MODEL, "--data", DATA, "--monitor", "softmax", "--per-class"),
+        (MODEL, "--data", DATA, "--monitor", "softmax", "--per-class", "each"),
         "needs 59 correct threshold rows of each predicted class",
     ),
     "too few errors for a miss rate": (
@@ -166,9 +166,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "needs 299 wrong threshold rows, but there are 27",
     ),
     "two promises": (
-        (MODEL, "--data", DATA, "--miss-rate", "0.2", "--per-class"),
+        (MODEL, "--data", DATA, "--miss-rate", "0.2", "--per-class", "each"),
         "does not go with --miss-rate",
     ),
+    "two promises of a rate": (
+        (MODEL, "--data", DATA, "--miss-rate", "0.2", "--false-alarm", "0.05"),
+        "--miss-rate and --false-alarm are two promises",
+    ),
+    "unknown repeats": ((MODEL, "--data", DATA, "--repeats", "drop"), "use keep or group"),
+    "unknown promise": ((MODEL, "--data", DATA, "--promise", "all"), "use verdict or monitor"),
     "unknown profile": ((MODEL, "--data", DATA, "--profile", "ood"), "use errors or scod"),
     "unknown thresholds": (
         (MODEL, "--data", DATA, "--thresholds", "tuned"),
@@ -308,7 +314,7 @@ def test_a_miss_rate_is_promised_in_place_of_false_alarms(tmp_path: Path) -> Non
     )
     assert (found["options"]["promise_of"], found["options"]["rate"]) == ("misses", 0.3)
     promise = json.loads((tmp_path / "b" / "report.json").read_text())["promise"]
-    assert (promise["of"], promise["per_class"]) == ("misses", False)
+    assert (promise["of"], promise["per_class"]) == ("misses", "")
     assert "of the wrong answers," in (tmp_path / "b" / "report.html").read_text()
 
 
@@ -316,7 +322,9 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     """Their alarms once called an excess over a threshold, or a rank, a probability."""
     model = write_tiny(tmp_path / "tiny.tflite")
     common = ("compile", model, "--data", tiny_data, "--false-alarm", "0.2", "--confidence", "0.8")
-    found = document(*common, "--monitor", "softmax", "--per-class", "--out", tmp_path / "a")
+    found = document(
+        *common, "--monitor", "softmax", "--per-class", "each", "--out", tmp_path / "a"
+    )
     by_class = found["monitors"][0]["class_thresholds"]
     assert len(by_class) == 3
     assert all(0 < p < 1 for p in by_class)
@@ -328,7 +336,7 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     assert all("its score exceeds the threshold of this class by" in r for r in reasons)
     found = document(*common, "--monitor", "prophecy", "--out", tmp_path / "b")
     (monitor,) = found["monitors"]
-    assert monitor["ties_broken_by_softmax"]
+    assert monitor["ties_broken"]
     assert "with ties ranked by the softmax" in monitor["reason"]
     assert document("verify", tmp_path / "a", "--data", tiny_data)["mismatches"] == 0
 
@@ -388,7 +396,7 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
 
 def test_a_larger_budget_is_met_with_thresholds_of_classes_too(tmp_path: Path) -> None:
     """With 2.32 kB it was; with 2.33 a second signal left no room for the thresholds."""
-    common = ("compile", MODEL, "--data", DATA, "--drift-run-length", "0", "--per-class")
+    common = ("compile", MODEL, "--data", DATA, "--drift-run-length", "0", "--per-class", "each")
     promise = ("--false-alarm", "0.3", "--confidence", "0.6", "--budget-kb", "2.33")
     found = document(*common, *promise, "--out", tmp_path / "b")
     assert found["monitors"][0]["class_thresholds"]

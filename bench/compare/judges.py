@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler import ranking
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
-from edgemon.compiler.fitting import without_ties
 from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion import FusionMonitor
@@ -65,9 +65,8 @@ class Judge:
         own = None if score.alarm_above is None else program.monitors[0].uncertain_above
         program, ranked = program.trimmed(), None
         scores = certified = all_scores(program, rows)
-        (without,) = without_ties(
-            builder, predicted, [score], (True,), rows.logits, rows.fit, target
-        )
+        looked, softmax = ranking.look(builder, predicted, [score], rows.logits, rows.fit)
+        (without,) = ranking.without_ties(builder, [score], [True], looked, softmax, target.rate)
         if without is not score:
             again = replace(monitor, score=without.id)
             ranked = quantise(builder.program(predicted, [again])).trimmed()

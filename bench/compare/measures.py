@@ -41,7 +41,7 @@ def thresholds(
     promises nothing."""
     right = certified[~wrong]
     return {
-        CERTIFIED: calibrate(right, target) if len(right) >= target.rows_needed else None,
+        CERTIFIED: calibrate(right, target) if len(right) >= target.rows_needed() else None,
         OWN: own,
         TUNED: best_mcc_threshold(scores, wrong) if wrong.any() and len(right) else None,
     }

@@ -83,10 +83,21 @@ class Panel:
             )
             for s in self.splits
         ]  # fmt: skip
+        raw = None
+        if alone.ranked is not None:
+            raw = average([self._raw(alone, s) for s in self.splits], self.options.seed)
         return {
             **self._document(alone.ranked or alone.program, alone.scores, numbers),
             "ties_broken": alone.ranked is not None,
+            "raw_certified": raw,
         }
+
+    def _raw(self, judge: Judge, split: Split) -> Numbers:
+        """What a ranked score is worth without the softmax."""
+        return measure(
+            judge.scores, judge.scores, self.wrong, split.calibration, split.test, None,
+            self.options.target,
+        )  # fmt: skip
 
     def _fusion(self, estimator: FusionMonitor) -> Document:
         fusion = self._members.fit_members(estimator)

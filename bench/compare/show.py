@@ -72,12 +72,15 @@ def _case(terminal: Terminal, case: Document) -> None:
             f"{', '.join(second)}: a second inference of the model for each image, on the mirrored "
             "image, is part of the share of the model, not of the ns"
         )
-    ranked = [m["monitor"] for m in judged if m.get("ties_broken")]
-    if ranked:
-        terminal.note(
-            f"{', '.join(ranked)}: few values, whose ties the softmax ranks; part of what they "
-            "catch at the certified threshold is its doing"
-        )
+    for m in judged:
+        if m.get("ties_broken"):
+            raw = m["raw_certified"]["certified.mcc"]["mean"]
+            terminal.note(
+                f"{m['monitor']}: few values, whose ties the softmax ranks at the certified "
+                "threshold; without it the certified MCC is "
+                + ("undefined" if raw is None else f"{raw:.3f}")
+                + " (its AUROC here is without it)"
+            )
     _estimates(terminal, judged)
     for m in case["monitors"]:
         if "left_out" in m:

@@ -216,7 +216,7 @@ def _softmax_analysis(subject: Subject) -> dict[str, float]:
     score, wrong = _doubt(subject.val), subject.val.wrong
     target = FalseAlarmTarget()
     found = {}
-    if (~wrong).sum() >= target.rows_needed:
+    if (~wrong).sum() >= target.rows_needed():
         found["softmax (certified 5 %)"] = float(calibrate(score[~wrong], target))
     found["softmax"] = float(best_mcc_threshold(score, wrong))
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgemon.compiler.data.loading import Dataset, file_of, load
+from edgemon.compiler.data.repeats import KEEP, treated
 from edgemon.compiler.data.splits import align_classes, refuse_overlap, split
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
@@ -48,10 +49,12 @@ def load_sources(
     label_column: str | None = None,
     resize: tuple[int, int] | None = None,
     group: str | None = None,
+    repeats: str = KEEP,
     progress: Progress | None = None,
     warn: Callable[[str], None],
 ) -> dict[str, Dataset]:
-    """The fit, threshold and test rows: labelled, and no row in two of them. With ``group`` (see
+    """The fit, threshold and test rows: labelled, and no row in two of them. Of rows that repeat
+    others see ``repeats.treated``. With ``group`` (see
     ``load``) no group is in two of them either; of the groups of different files see
     ``keep_groups_apart``."""
     found = {
@@ -72,12 +75,8 @@ def load_sources(
         refuse_overlap(found)
         keep_groups_apart(found, warn)
         return align_classes(found)
-    whole = found["data"]
+    whole = treated(found["data"], repeats, seed, warn)
     labels = _require_labels(whole, "--data")
-    first = np.unique(np.array(whole.fingerprints()), return_index=True)[1]
-    if len(first) < len(whole):
-        warn(f"{len(whole) - len(first)} rows repeat an earlier row and are left out")
-        whole, labels = whole.take(np.sort(first)), labels[np.sort(first)]
     parts = split(labels, seed, groups=whole.groups)
     return {name: whole.take(rows) for name, rows in zip(NAMES, parts, strict=True)}
 

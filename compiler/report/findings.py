@@ -55,6 +55,7 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "left_out", f"Left out: {found['monitor']}: {found['reason']}."
     yield from _about_leakage(document)
     yield from _about_opinions(document)
+    yield from _about_ties(document["monitors"])
     for monitor in document["monitors"]:
         yield from _about(monitor)
     yield from _about_the_promise(document)
@@ -115,6 +116,19 @@ def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
+def _about_ties(monitors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What a score is worth that the softmax helps."""
+    for monitor in monitors:
+        if monitor["ties_broken"] and None not in (monitor["auroc"], monitor["raw_auroc"]):
+            mcc = "undefined" if monitor["raw_mcc"] is None else f"{monitor['raw_mcc']:.3f}"
+            yield (
+                "ties_broken",
+                f"{monitor['name']} has few values, whose ties are ranked by the softmax: its own "
+                f"score alone has an AUROC of {monitor['raw_auroc']:.3f} (ranked "
+                f"{monitor['auroc']:.3f}), and an MCC of {mcc} under the same promise.",
+            )
+
+
 def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
     name, metrics = monitor["name"], monitor["metrics"]
     if monitor.get("second_inference"):
@@ -159,21 +173,37 @@ def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _about_the_promise(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     promise = document["promise"]
-    for monitor in document["monitors"]:
-        if promise is None or monitor["name"] not in promise["monitors"]:
-            continue
-        misses = promise["of"] == "misses"
-        if promise["on_test_groups"] is not None:
-            where, found = "one row of each test group", promise["on_test_groups"][monitor["name"]]
-        else:
-            name, metrics = "missed" if misses else "fpr", monitor["metrics"]
-            where = "the test rows"
-            found = {"rate": metrics[name], "interval": metrics[f"{name}_interval"]}
+    if promise is None:
+        return
+    realised, where = promise["realised"]["by_row"], "the test rows"
+    if promise["realised"]["sets"] == "group":
+        realised, where = promise["realised"]["by_set"], "one row of each test group"
+    promised = promise["monitors"] if promise["whose"] == "monitor" else ["verdict"]
+    for name in promised:
+        found = realised[name]
         if found["interval"] is not None and found["interval"][0] > promise["rate"]:
-            does = "misses more errors" if misses else "raises more false alarms"
+            does = "misses more errors" if promise["of"] == "misses" else "raises more false alarms"
+            together = ", ".join(promise["monitors"])
+            who = f"The verdict of {together} together" if name == "verdict" else name
             yield (
                 "promise_not_met",
-                f"{monitor['name']} {does} on {where} than it promises: "
+                f"{who} {does} on {where} than was promised: "
                 f"{found['rate']:.1%} against {100 * promise['rate']:g}%, which "
                 "the interval excludes. Test and threshold rows are not alike.",
             )
+    yield from _about_repeats(promise)
+
+
+def _about_repeats(promise: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    realised = promise["realised"]
+    if realised["sets"] != "values":
+        return
+    rows, once = realised["by_row"]["verdict"], realised["by_set"]["verdict"]
+    if None not in (rows["rate"], once["rate"]):
+        yield (
+            "repeats",
+            f"Some of the {rows['rows']:,} {promise['answers']} test rows have equal values. "
+            f"With each of them the verdict has {rows['rate']:.1%} {promise['of']}, with one row "
+            f"of each value {once['rate']:.1%}. The first is what comes of a process that repeats "
+            "its values, the second of one whose copies collecting made: say which (--repeats).",
+        )

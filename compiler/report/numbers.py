@@ -9,9 +9,8 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from edgemon.compiler import cost
-from edgemon.compiler.calibration import independent
 from edgemon.compiler.fitting import Fitted
-from edgemon.compiler.intervals import CONFIDENCE, clopper_pearson
+from edgemon.compiler.intervals import CONFIDENCE
 from edgemon.compiler.metrics import RiskCoverage, measure
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.recording import Recording
@@ -75,7 +74,7 @@ def collect(
             for name, r in rows.items()
         },
         "groups": manifest["groups"],
-        "promise": _promise(fitted, target, rows["test"], manifest["options"].get("seed", 0)),
+        "promise": _promise(fitted, target, manifest["realised"]),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
@@ -105,38 +104,23 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, target: Target, test: Recording, seed: int) -> dict[str, Any] | None:
-    """What the calibrated thresholds guarantee, and from how many rows; None without any. Of rows
-    in groups also what came of it on the test rows, of which one of each group counts."""
+def _promise(fitted: Fitted, target: Target, realised: dict[str, Any]) -> dict[str, Any] | None:
+    """What the calibrated thresholds guarantee, from how many rows, and what came of it on the test
+    rows; None without any."""
     names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
     if not names:
         return None
     return {
         "monitors": names,
         "of": target.of,
+        "answers": target.answers,
         "rate": target.rate,
         "confidence": target.confidence,
         "per_class": target.per_class,
+        "whose": target.whose if len(names) > 1 else "monitor",
         "rows": int(target.concerns(fitted.draws.correct).sum()),
-        "on_test_groups": None if test.groups is None else _kept(fitted, target, test, seed),
+        "realised": realised,
     }
-
-
-def _kept(fitted: Fitted, target: Target, test: Recording, seed: int) -> dict[str, Any]:
-    """By monitor: the rate that was promised, on one row of each test group."""
-    chosen = independent(test, target, seed)
-    misses = target.of == "misses"
-    found = {}
-    for i, (monitor, promised) in enumerate(zip(fitted.judges, fitted.calibrated, strict=True)):
-        if promised:
-            alarm = fitted.on_test.verdicts[chosen, i] != Verdict.TRUST
-            n = int((~alarm if misses else alarm).sum())
-            found[monitor.name] = {
-                "rows": len(chosen),
-                "rate": n / len(chosen) if len(chosen) else None,
-                "interval": clopper_pearson(n, len(chosen)),
-            }
-    return found
 
 
 def _monitor(fitted: Fitted, index: int, wrong: Bools) -> dict[str, Any]:

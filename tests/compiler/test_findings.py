@@ -49,12 +49,20 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
         "confusion": {"tp": 9, "fp": 1},
     }  # fmt: skip
     promise: dict[str, Any] = {
-        "monitors": ["m"], "of": "false alarms", "rate": 0.05, "on_test_groups": None,
+        "monitors": ["m"], "of": "false alarms", "rate": 0.05, "whose": "monitor",
+        "answers": "correct",
+        "realised": {
+            "by_row": {"m": {"rows": 1000, "rate": 0.08, "interval": [0.06, 0.1]}},
+            "by_set": None, "sets": None,
+        },
     }  # fmt: skip
     plain = {
         "splits": splits, "options": {}, "groups": None, "promise": promise, "comparison": [],
         "left_out": [],
-        "monitors": [{"name": "m", "metrics": metrics, "verdicts": {"right": {"fault": 0}}}],
+        "monitors": [{
+            "name": "m", "ties_broken": False, "metrics": metrics,
+            "verdicts": {"right": {"fault": 0}},
+        }],
     }  # fmt: skip
     assert {f["kind"] for f in findings(plain)} == {"leakage", "promise_not_met"}
     kept = {"m": {"rows": 40, "rate": 0.08, "interval": [0.02, 0.2]}}
@@ -62,12 +70,15 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
         **plain,
         "splits": {name: {**part, "groups": 40} for name, part in splits.items()},
         "groups": {"by": "track"},
-        "promise": {**promise, "on_test_groups": kept},
+        "promise": {
+            **promise,
+            "realised": {**promise["realised"], "by_set": kept, "sets": "group"},
+        },
     }
     assert {f["kind"] for f in findings(grouped)} == {"grouped_rows"}
     kept["m"]["interval"] = [0.06, 0.2]
     (broken,) = [f["text"] for f in findings(grouped) if f["kind"] == "promise_not_met"]
-    assert "on one row of each test group than it promises: 8.0% against 5%" in broken
+    assert "on one row of each test group than was promised: 8.0% against 5%" in broken
 
 
 def test_what_was_left_out_is_a_finding() -> None:

@@ -23,6 +23,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.metrics import measure
 from edgemon.compiler.monitors import MONITORS, parse
+from edgemon.compiler.realised import realised
 from edgemon.compiler.recording import Recording
 from edgemon.compiler.report import collect, render
 from edgemon.compiler.report.distribution import BINS, histogram
@@ -82,8 +83,10 @@ def make_case(
         "edgemon": "1",
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
         "accuracy": 0.9,
+        "decision": None,
         "groups": manifests.groups_json(by, rows, fitted),
         "monitors": manifests.monitors_json(fitted, times),
+        "realised": realised(fitted, target, rows["test"], rows["test"].rows, 0).to_json(),
         "comparison": [c.to_json() for c in fitted.comparison],
         "decision": None, "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
@@ -191,12 +194,17 @@ def test_the_promise_is_the_calibration(case: Case) -> None:
     promise = case.document["promise"]
     assert promise["monitors"] == ["softmax", "entropy"]
     right = case.rows["threshold"].take(np.flatnonzero(case.rows["threshold"].correct))
-    scores = evaluation.evaluate(case.fitted.program, right).scores[0]
-    assert (promise["of"], promise["rows"]) == ("false alarms", len(scores))
-    threshold = case.document["monitors"][0]["threshold_raw"]
-    assert threshold == calibrate(scores, FalseAlarmTarget())
-    assert threshold == case.document["monitors"][0]["threshold_raw"]
-    assert "softmax and entropy each raise an alarm on at most 5%" in Reader(case.page).shown
+    scores = evaluation.evaluate(case.fitted.program, right).scores
+    assert (promise["of"], promise["rows"]) == ("false alarms", len(scores[0]))
+    assert promise["whose"] == "verdict"
+    together = FalseAlarmTarget().thresholds(scores[:2])
+    for i, monitor in enumerate(case.document["monitors"][:2]):
+        assert monitor["threshold_raw"] == together[i]
+        own = case.fitted.judges[i].shown(calibrate(scores[i], FalseAlarmTarget()))
+        assert monitor["alone"]["thresholds"] == (own,)
+        assert own <= monitor["threshold"]
+    shown = Reader(case.page).shown
+    assert "the verdict of softmax and entropy together raises an alarm on at most 5%" in shown
     assert "the rates of box and prophecy" in Reader(case.page).shown
 
 
@@ -273,6 +281,7 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     faulty = replace(case.fitted, on_test=replace(found, verdicts=verdicts, scores=(scores,)))
     manifest = {
         **case.document, "monitors": manifests.monitors_json(faulty, TIMES),
+        "realised": case.document["promise"]["realised"],
         "bytes": {"monitors": 1}, "estimated_us": 1.0,
     }  # fmt: skip
     artifact = flat.write(flat.Artifact(faulty.program, "00" * 32, {}, None))
@@ -303,14 +312,16 @@ def test_heavy_tails_get_a_logarithmic_axis_and_all_rows() -> None:
 def test_findings_name_weak_monitors_and_broken_promises(case: Case) -> None:
     document = json.loads(json.dumps(case.document))
     quiet, weak, reverse, late = document["monitors"]
-    quiet["metrics"] |= {"fpr": 0.2, "fpr_interval": [0.12, 0.3]}
+    document["promise"]["realised"]["by_row"]["verdict"] |= {"rate": 0.2, "interval": [0.12, 0.3]}
+    quiet["ties_broken"] = True
     weak["metrics"] |= {"auroc": 0.52, "auroc_interval": [0.45, 0.6]}
     reverse["metrics"] |= {"auroc": 0.3, "auroc_interval": [0.2, 0.4], "fpr": 0.01}
     late["metrics"] |= {"fpr": 0.21}
     late["metrics"]["confusion"] |= {"tp": 0, "fp": 0}
     document["splits"]["test"]["wrong"] = 7
     found = {f["kind"]: f["text"] for f in findings(document)}
-    assert found["promise_not_met"].startswith("softmax raises more")
+    assert found["promise_not_met"].startswith("The verdict of softmax, entropy together raises")
+    assert found["ties_broken"].startswith("softmax has few values")
     assert found["no_signal"].startswith("entropy shows no signal")
     assert found["backwards"].startswith("box ranks backwards")
     assert found["many_false_alarms"].startswith("prophecy alarms on 21.0%")
@@ -384,9 +395,11 @@ def test_the_report_of_rows_in_groups_speaks_of_groups(tmp_path: Path) -> None:
     promise = document["promise"]
     assert promise["rows"] == document["groups"]["drawn"] == len(case.fitted.draws)
     right = len(np.unique(test.groups[test.correct]))
-    for name, kept in promise["on_test_groups"].items():
+    assert promise["realised"]["sets"] == "group"
+    for name, kept in promise["realised"]["by_set"].items():
         assert kept["rows"] == right
-        of_rows = next(m["metrics"] for m in document["monitors"] if m["name"] == name)
+        metrics = {m["name"]: m["metrics"] for m in [*document["monitors"]]}
+        of_rows = {**metrics, "verdict": document["together"]["metrics"]}[name]
         assert abs(kept["rate"] - of_rows["fpr"]) < 0.05
         assert kept["interval"][1] - kept["interval"][0] > np.diff(of_rows["fpr_interval"])[0]
     page = Reader(case.page).shown

@@ -6,16 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta
+from scipy.stats import beta, kstest
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget, calibrate, order_statistic
+from edgemon.compiler.thresholds import (
+    PER_CLASS,
+    FalseAlarmTarget,
+    MissTarget,
+    boundaries,
+    calibrate,
+    order_statistic,
+)
 
 
 def test_known_order_statistics() -> None:
     five = FalseAlarmTarget(0.05, 0.95)
-    assert five.rows_needed == 59
-    assert FalseAlarmTarget(0.01, 0.95).rows_needed == 299
+    assert five.rows_needed() == 59
+    assert FalseAlarmTarget(0.01, 0.95).rows_needed() == 299
     assert order_statistic(1000, five) == 962
     assert order_statistic(59, five) == 59
 
@@ -60,4 +67,52 @@ def test_a_tiny_rate_needs_many_rows_and_says_how_many() -> None:
 def test_just_enough_rows_are_enough(rate: float, confidence: float) -> None:
     """The number of rows and the order statistic once rounded differently."""
     target = MissTarget(rate, confidence)
-    assert np.isfinite(target.threshold(np.arange(target.rows_needed)))
+    assert np.isfinite(target.threshold(np.arange(target.rows_needed())))
+
+
+@pytest.mark.parametrize("monitors", [1, 2, 5])
+def test_a_new_row_is_above_none_of_the_boundaries_as_the_beta_law_says(monitors: int) -> None:
+    """Tukey 1947: whatever the scores have to do with each other."""
+    rng = np.random.default_rng(monitors)
+    mix = rng.normal(size=(monitors, monitors))
+    n, blocks, coverage = 120, 9, []
+    new = rng.normal(size=(20_000, monitors)) @ mix
+    for _ in range(300):
+        rows = rng.normal(size=(n, monitors)) @ mix
+        found = boundaries(list(rows.T), blocks)
+        assert blocks - monitors <= (rows > found).any(axis=1).sum() < blocks
+        coverage.append((new <= found).all(axis=1).mean())
+    assert kstest(coverage, beta(n + 1 - blocks, blocks).cdf).pvalue > 1e-3
+
+
+def test_the_verdict_of_equal_monitors_costs_no_power() -> None:
+    """Each alone would alarm on 38 of 1000 rows, and both together do on as many, less one."""
+    scores = np.arange(1000)
+    alone = FalseAlarmTarget().threshold(scores)
+    both = FalseAlarmTarget().thresholds([scores, scores])
+    assert sorted(both) == [alone, alone + 1]
+
+
+def test_two_monitors_need_rows_for_two_blocks() -> None:
+    target = FalseAlarmTarget()
+    assert [target.rows_needed(m) for m in (1, 2, 5)] == [59, 93, 181]
+    assert target.alone().rows_needed(5) == 59
+    with pytest.raises(CompileError, match=r"verdict of 2 monitors .* needs 93 .* there are 92"):
+        target.thresholds([np.arange(92), np.arange(92)])
+    assert len(target.thresholds([np.arange(93), np.arange(93)])) == 2
+
+
+def test_every_class_at_once_takes_more_confidence_of_each() -> None:
+    each, every = (FalseAlarmTarget(per_class=c).of_one_class(10) for c in PER_CLASS)
+    assert each.confidence == 0.95
+    assert every.confidence**10 == pytest.approx(0.95)
+    assert every.rows_needed() > each.rows_needed()
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [({"per_class": "all"}, "--per-class all: use"), ({"whose": "all"}, "--promise all: use")],
+)
+def test_promises_of_nothing_known_are_refused(what: dict[str, str], says: str) -> None:
+    with pytest.raises(CompileError, match=says):
+        FalseAlarmTarget(**what)  # type: ignore[arg-type]

@@ -281,7 +281,7 @@ def test_thresholds_of_classes_count_in_the_choice_of_signals(
         name: make_recording(folder / name, dtype, 900, seed)
         for seed, name in enumerate(("fit", "threshold", "test"))
     }
-    target = FalseAlarmTarget(0.3, 0.6, per_class=True)
+    target = FalseAlarmTarget(0.3, 0.6, per_class="each")
     times = targets.load(targets.DEFAULT).times
     for kb in (3.0, 4.0, 5.0, 7.0):
         monitor = fusion("errors", budget_kb=float(kb))

@@ -118,7 +118,8 @@ def shifted(rows: Recording, folder: Path, by: int) -> Recording:
 
 
 @pytest.mark.parametrize(
-    "target", [FalseAlarmTarget(), FalseAlarmTarget(0.1, 0.9, per_class=True), MissTarget(0.3, 0.9)]
+    "target",
+    [FalseAlarmTarget(), FalseAlarmTarget(0.1, 0.9, per_class="each"), MissTarget(0.3, 0.9)],
 )
 @pytest.mark.parametrize("kind", ["energy", "errors"])
 def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kind: str) -> None:
