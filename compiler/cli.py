@@ -25,6 +25,21 @@ LabelColumn = Annotated[
     ),
 ]
 
+OutputName = Annotated[
+    str,
+    typer.Option(
+        help="The tensor with the class scores, if the model has several outputs: `inspect MODEL` "
+        "lists them. Default: the scores, if all others are labels."
+    ),
+]
+FixedInputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input", metavar="NAME=FILE.npy",
+        help="A fixed value for an input of a model that has several; once for each but one.",
+    ),
+]  # fmt: skip
+
 
 @app.command("compile")
 def compile_(
@@ -65,6 +80,8 @@ def compile_(
             "behind it: of a second inference, on the mirrored image."
         ),
     ] = "",
+    output: OutputName = "",
+    input_: FixedInputs = None,
     preprocess: Annotated[
         str,
         typer.Option(
@@ -180,6 +197,7 @@ def compile_(
     from edgemon.compiler.compile_summary import show_compiled
     from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.data.sources import Sources
+    from edgemon.compiler.models.selection import Selection
     from edgemon.compiler.pipeline import Options, compile_bundle
     from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
@@ -191,6 +209,7 @@ def compile_(
         mirror=mirror,
         thresholds=thresholds,
         taps=taps,
+        selection=Selection.parse(output, input_ or ()),
         preprocess=Preprocess.parse(preprocess),
         convert=convert,
         label_order=label_order,
@@ -238,15 +257,19 @@ def _target(
 @app.command()
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE")],
+    output: OutputName = "",
+    input_: FixedInputs = None,
     json: Json = False,
 ) -> None:
     """Show a model's tensors and suggested taps, or what a bundle holds."""
     from edgemon.compiler.inspection import describe_bundle, describe_model, show
     from edgemon.compiler.models import is_model
+    from edgemon.compiler.models.selection import Selection
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
-    content = describe_model(path) if is_model(path) else describe_bundle(path)
+    selection = Selection.parse(output, input_ or ())
+    content = describe_model(path, selection) if is_model(path) else describe_bundle(path)
     show(terminal, content)
     terminal.document(content)
 

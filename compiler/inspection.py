@@ -10,10 +10,11 @@ from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.compile_summary import UNRANKED, unranked
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.models import open_model
+from edgemon.compiler.models import open_model, outputs
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.decision import Decision
+from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.monitors.tree_rules import sentence
 from edgemon.compiler.output_folder import MANIFEST
 from edgemon.compiler.terminal import Terminal, percent
@@ -23,13 +24,18 @@ from edgemon.runtime.mirror import MIRROR, PLAIN
 _INFERENCES = {PLAIN: "image", MIRROR: "mirrored image"}
 _EXPECTED = {"model", "accuracy", "edgemon", "monitors"}
 
+KINDS = {
+    outputs.LOGITS: "logits",
+    outputs.PROBABILITIES: "probabilities",
+    outputs.UNKNOWN: "logits or probabilities: compile tells by their values",
+}
 MOST_RULES = 20  # shown of each monitor, the same number of each layer; the manifest has all
 
 
-def describe_model(path: Path) -> dict[str, Any]:
+def describe_model(path: Path, selection: Selection = WHOLE) -> dict[str, Any]:
     """Tensors, operators and suggested taps of a model; JSON types only."""
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
-        return _describe(open_model(path, Path(scratch)))
+        return _describe(open_model(path, Path(scratch), selection))
 
 
 def _describe(model: Model) -> dict[str, Any]:
@@ -46,6 +52,9 @@ def _describe(model: Model) -> dict[str, Any]:
         "sha256": model.sha256,
         "classes": None if obstacle else model.n_classes,
         "not_a_classifier": obstacle,
+        "output_kind": None if obstacle else model.output_kind,
+        "class_names": list(model.class_names) or None,
+        **(model.prepared.to_json() if model.prepared is not None else {}),
         "inputs": [_tensor(graph.tensors[i]) for i in graph.inputs],
         "outputs": [_tensor(graph.tensors[i]) for i in graph.outputs],
         "tensors": [
@@ -101,6 +110,12 @@ def _show_model(terminal: Terminal, content: dict[str, Any]) -> None:
     classes = content["classes"]
     about = f"{classes} classes" if classes else f"no monitor: {content['not_a_classifier']}"
     terminal.note(f"{content['file']}: {about}")
+    if classes:
+        terminal.note(f"its output gives {KINDS[content['output_kind']]}")
+    if content["class_names"]:
+        terminal.note(f"its classes: {', '.join(content['class_names'])}")
+    if content.get("outputs_left_out"):
+        terminal.note(f"not in a bundle's model: {', '.join(content['outputs_left_out'])}")
     for side in ("inputs", "outputs"):
         terminal.table(
             (side[:-1], "shape", "dtype", "scale", "zero point"),

@@ -46,7 +46,7 @@ class Tap:
     (``runtime.mirror``). ``channels``: of a feature map the number of its channels, which lie on
     its last axis unless ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does
     not hold it. ``decides_above``: of a model's only output unit, the real value above which it
-    means class 1.
+    means class 1. ``probabilities``: are they those of the classes, and no logits?
     """
 
     tensor: str  # its name in the model
@@ -58,6 +58,7 @@ class Tap:
     channels: int = field(default=0, compare=False)
     channels_first: bool = field(default=False, compare=False)
     decides_above: float = field(default=0.5, compare=False)
+    probabilities: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:

@@ -90,10 +90,14 @@ def _monitor_entry(estimator: MonitorEstimator, rule: str) -> dict[str, Any]:
 
 def _origin(model: Model) -> dict[str, Any]:
     """The file that the user gave, and what became of it."""
+    part = {} if model.prepared is None else model.prepared.to_json()
+    part |= {"output_kind": model.output_kind}
     made = model.conversion
     if made is None:
-        return {"file": model.path.name, "sha256": model.sha256}
+        given = model if model.prepared is None else model.prepared
+        return {"file": given.path.name, "sha256": given.sha256, **part}
     return {
+        **part,
         "file": made.path.name,
         "sha256": made.sha256,
         "converted": {"to": f"{made.to} TFLite", "by": made.by, "sha256": model.sha256},

@@ -43,6 +43,7 @@ from edgemon.compiler.models import keras, open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.realised import realised
@@ -66,6 +67,7 @@ class Options:
     mirror: bool = False  # may the fusion of the profile read the mirrored image?
     thresholds: str = "guaranteed"  # or "method": those that a method brings
     taps: str = ""
+    selection: Selection = field(default_factory=Selection)  # of the model's outputs and inputs
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
     classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
@@ -92,7 +94,7 @@ class Options:
             "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
             "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
             "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
-            "preprocess": self.preprocess.to_json(),
+            **self.selection.to_json(), "preprocess": self.preprocess.to_json(),
             "label_order": self.label_order,
             "classes": None if self.classes is None else list(self.classes),
             "decision_threshold": self.decision_threshold,
@@ -146,6 +148,7 @@ def compile_bundle(
             look = recorder.look(splits)
         for _, text in accuracy.about_input(look.to_json()):
             reporter.warn(text)
+        model = recorder.model
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
         require_seen(decision, recorded.all.values())
@@ -247,8 +250,10 @@ def _open(
     path: Path, sources: Sources, scratch: Path, options: Options, reporter: Reporter
 ) -> tuple[Model, Classes, dict[str, Dataset]]:
     with reporter.stage("opening the model"):
-        model = open_model(path, scratch)
+        model = open_model(path, scratch, options.selection)
         model.require_classifier()
+    if model.prepared is not None and model.prepared.left_out:
+        reporter.note(model.prepared.sentence)
     with reporter.stage("reading the data") as progress:
         splits = load_sources(
             sources, scratch, seed=options.seed, label_column=options.label_column,
@@ -257,11 +262,13 @@ def _open(
         )  # fmt: skip
     classes, splits = resolve(
         splits, model.n_classes, order=options.label_order, given=options.classes,
-        warn=reporter.warn,
+        of_model=model.class_names, warn=reporter.warn,
     )  # fmt: skip
     if options.convert == "int8":
         with reporter.stage("converting to int8"):
-            model = keras.to_int8(model, splits["fit"], options.preprocess, scratch)
+            model = keras.to_int8(
+                model, splits["fit"], options.preprocess, scratch, options.selection
+            )
     return model, classes, splits
 
 

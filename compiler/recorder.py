@@ -105,6 +105,7 @@ class Recorder:
             orders(self.classes, present), (Way(self.preprocess), Order(self.labels)),
         )  # fmt: skip
         question.require_above_chance(sample, first.correct, first.labels)
+        self.model = self.model.judged(first.values(first.taps[0].name))
         return Look(sample, question, spread, question.better(sample, self._others(splits)))
 
     def _answers(self, data: Dataset, chosen: Sequence[Way]) -> Labels:

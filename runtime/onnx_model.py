@@ -46,18 +46,8 @@ class OnnxClassifier:
             raise BackendError(f"kernels {kernels!r} cannot run an ONNX model; use {KERNELS}")
         if not model.is_file():
             raise BackendError(f"{model}: no such file")
-        runtime = _backend()
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = _LOG_FATAL
-        try:
-            self._session = runtime.InferenceSession(
-                str(model), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # its classes of errors have no public base
-            raise BackendError(f"{model}: ONNX Runtime refuses it: {reason(error)}") from None
-        self.inputs = {i.name: self._zeros(i) for i in self._session.get_inputs()}
+        self._session = open_session(model, threads)
+        self.inputs = inputs_of(self._session, model)
         self._names = [o.name for o in self._session.get_outputs()]
         self.n_outputs = len(self._names)
         self.output_names = tuple(self._names)
@@ -106,19 +96,6 @@ class OnnxClassifier:
         """Name and version of the package, such as "onnxruntime 1.32.0"."""
         return f"onnxruntime {_backend().__version__}"
 
-    def _zeros(self, found: Any) -> Array:
-        """Memory for an input of one image; a batch axis of open length gets length 1."""
-        shape = [1 if i == 0 and not isinstance(n, int) else n for i, n in enumerate(found.shape)]
-        if found.type not in _DTYPES:
-            raise BackendError(f"{self._model}: the input {found.name!r} is a {found.type}")
-        if not all(isinstance(n, int) and n > 0 for n in shape):
-            shown = ", ".join(str(n) if isinstance(n, int) else "?" for n in found.shape)
-            raise BackendError(
-                f"{self._model}: the input {found.name!r} has the shape ({shown}); edgemon needs "
-                "images of a fixed size: export the model with one"
-            )
-        return np.zeros(shape, _DTYPES[found.type])
-
     def _first_run(self) -> list[Array]:
         """One run on zeros tells the outputs' true shapes, which the file may leave open."""
         try:
@@ -127,10 +104,7 @@ class OnnxClassifier:
             raise self._failure(error) from None
         for name, value in zip(self._names, found, strict=True):
             if not isinstance(value, np.ndarray) or value.dtype.hasobject:
-                raise BackendError(
-                    f"{self._model}: the output {name!r} is no tensor of numbers; export the "
-                    "classifier without post-processing (for scikit-learn: zipmap=False)"
-                )
+                raise BackendError(f"{self._model}: the output {name!r} is no tensor of numbers")
         return [np.array(value, order="C") for value in found]
 
     def _bind(self) -> Any:
@@ -149,6 +123,38 @@ class OnnxClassifier:
 
     def _failure(self, error: Exception) -> BackendError:
         return BackendError(f"{self._model}: the model fails to run: {reason(error)}")
+
+
+def open_session(model: Path, threads: int = 1) -> Any:
+    """ONNX Runtime's session of a file. Raises BackendError."""
+    runtime = _backend()
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _LOG_FATAL
+    try:
+        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its classes of errors have no public base
+        raise BackendError(f"{model}: ONNX Runtime refuses it: {reason(error)}") from None
+
+
+def inputs_of(session: Any, model: Path) -> dict[str, Array]:
+    """Memory for each input of a session, of one image, by name. Raises BackendError."""
+    return {i.name: _zeros(i, model) for i in session.get_inputs()}
+
+
+def _zeros(found: Any, model: Path) -> Array:
+    """A batch axis of open length gets length 1."""
+    shape = [1 if i == 0 and not isinstance(n, int) else n for i, n in enumerate(found.shape)]
+    if found.type not in _DTYPES:
+        raise BackendError(f"{model}: the input {found.name!r} is a {found.type}")
+    if not all(isinstance(n, int) and n > 0 for n in shape):
+        shown = ", ".join(str(n) if isinstance(n, int) else "?" for n in found.shape)
+        raise BackendError(
+            f"{model}: the input {found.name!r} has the shape ({shown}); edgemon needs images of a "
+            "fixed size: export the model with one"
+        )
+    return np.zeros(shape, _DTYPES[found.type])
 
 
 def reason(error: Exception) -> str:

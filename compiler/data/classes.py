@@ -82,19 +82,23 @@ class Classes:
 
 def resolve(
     parts: Mapping[str, Dataset], n_classes: int, *, order: str = "numeric",
-    given: Sequence[str] | None = None, warn: Warn,
+    given: Sequence[str] | None = None, of_model: Sequence[str] = (), warn: Warn,
 ) -> tuple[Classes, dict[str, Dataset]]:  # fmt: skip
     """The classes of a model that has ``n_classes``, and the parts with labels from ``values``.
 
     ``given`` are the names in the model's order; numbers as labels are then positions, unless all
-    of them are names. Else words are sorted as text, as training tools sort folders, and must be as
-    many as classes; numbers are classes, or, where some are not and there are as many different
-    ones as classes, they are sorted by ``order``. ``parts`` agree about words (``align_classes``).
-    Warns of classes without rows. Raises DataError.
+    of them are names. Else ``of_model``, which the model's file has, are taken likewise. Else words
+    are sorted as text, as training tools sort folders, and must be as many as classes; numbers are
+    classes, or, where some are not and there are as many different ones as classes, they are sorted
+    by ``order``. ``parts`` agree about words (``align_classes``). Warns of classes without rows.
+    Raises DataError.
     """
     if order not in ORDERS:
         raise DataError(f"label order {order!r} is unknown; use {' or '.join(ORDERS)}")
-    if given is not None:
+    if given is None and len(of_model) == n_classes and order == ORDERS[0]:
+        given, whose = of_model, "the model"
+    elif given is not None:
+        whose = "--classes"
         if order != ORDERS[0]:
             raise DataError("--classes says the order of the classes: leave out --label-order")
         if len(given) != n_classes:
@@ -102,6 +106,7 @@ def resolve(
                 f"--classes names {len(given)} classes ({_listed(given)}), but the model has "
                 f"{n_classes}; name each of them, in the model's order"
             )
+    if given is not None:
         classes = Classes(tuple(given), _numbers_of(given))
     elif any(data.class_names for data in parts.values()):
         classes = Classes(_words(parts, n_classes, warn), tuple(range(n_classes)))
@@ -109,7 +114,7 @@ def resolve(
         values = _values(parts, n_classes, order, warn)
         classes = Classes(tuple(map(str, values)), values)
     numbered = {
-        name: classes.numbered(data, "--classes" if given else "the model")
+        name: classes.numbered(data, whose if given else "the model")
         for name, data in parts.items()
     }
     _warn_of_absent(classes, numbered, warn)

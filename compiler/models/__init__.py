@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgemon.compiler.errors import ModelError
+from edgemon.compiler.models.selection import WHOLE, Selection
 
 if TYPE_CHECKING:
     from edgemon.compiler.models.base import Model
@@ -21,8 +22,9 @@ PROTOBUF = b"\x08"  # an ONNX file begins with its version, as field 1
 READABLE = "a .tflite, .onnx, .keras or .h5 file, or a SavedModel folder"
 
 
-def open_model(path: Path, scratch: Path) -> Model:
+def open_model(path: Path, scratch: Path, selection: Selection = WHOLE) -> Model:
     """The classifier in a file, by its content; a Keras model is converted in ``scratch``.
+    ``selection``: which output, and values for further inputs.
 
     Raises ModelError in one sentence: missing, unknown, damaged, or impossible to run.
     """
@@ -32,18 +34,18 @@ def open_model(path: Path, scratch: Path) -> Model:
     from edgemon.compiler.models.tflite import IDENTIFIER, TfliteModel
 
     if (path / SAVED_MODEL).is_file():
-        return open_keras(path, scratch)
+        return open_keras(path, scratch, selection)
     head = read_file(path, READABLE)[:8]
     if head[4:] == IDENTIFIER:
-        return TfliteModel.open(path)
+        return TfliteModel.open(path, scratch, selection)
     if head == HDF5 or (head.startswith(ZIP) and _is_keras_zip(path)):
-        return open_keras(path, scratch)
+        return open_keras(path, scratch, selection)
     if path.suffix.lower() == ".onnx" or head.startswith(PROTOBUF):
         from edgemon.compiler.models.onnx_model import OnnxModel
 
-        return OnnxModel.open(path)
+        return OnnxModel.open(path, scratch, selection)
     if path.suffix.lower() == ".tflite":
-        return TfliteModel.open(path)  # which says what is wrong with it
+        return TfliteModel.open(path, scratch, selection)  # which says what is wrong with it
     raise ModelError(f"{path}: is no model that edgemon reads; give {READABLE}")
 
 

@@ -7,16 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
+from edgemon.compiler.models import outputs
 from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
-from edgemon.compiler.models.taps import as_tap, obstacle, tap_of
+from edgemon.compiler.models.selection import Prepared
+from edgemon.compiler.models.taps import as_tap, head, obstacle, tap_of
 from edgemon.runtime.preprocess import INPUT, InputSpec
 
 Reals = npt.NDArray[np.float64]
@@ -60,13 +62,18 @@ class Model(ABC):
     content: bytes
     conversion: Conversion | None = None
     decides_above: float = OF_PROBABILITY  # of a single output unit: see ``decision``
+    prepared: Prepared | None = None
+    class_names: tuple[str, ...] = ()  # as the file has them; () where it has none
+    seen_kind: str = ""  # of the output, as its values tell; see ``outputs``
 
     tapped_name: ClassVar[str]  # of the tapped model in a bundle
 
     @property
     def origin(self) -> Path:
         """The file that the user gave."""
-        return self.path if self.conversion is None else self.conversion.path
+        if self.conversion is not None:
+            return self.conversion.path
+        return self.path if self.prepared is None else self.prepared.path
 
     @property
     def input(self) -> InputSpec:
@@ -85,6 +92,16 @@ class Model(ABC):
         return replace(tap, decides_above=self.decides_above)
 
     @property
+    def output_kind(self) -> str:
+        """What the first output gives: "logits", "probabilities" or "unknown"."""
+        return self.seen_kind or outputs.kind_of(self.graph)
+
+    def judged(self, values: Reals) -> Self:
+        """The same model, that knows what its output gives on rows (n, length)."""
+        step = 0.0 if self.output.dtype == "float32" else self.output.scale
+        return replace(self, seen_kind=outputs.kind_of_values(self.output_kind, values, step))
+
+    @property
     def n_classes(self) -> int:
         """Length of the first output, and 2 where that is one unit; see ``decision``."""
         return max(2, self.graph.tensors[self.graph.outputs[0]].length)
@@ -95,12 +112,19 @@ class Model(ABC):
 
     def require_classifier(self) -> None:
         """Raises ModelError unless one input of one image leads to one vector of class scores."""
-        for what, indices in (("input", self.graph.inputs), ("output", self.graph.outputs)):
-            if len(indices) != 1:
-                raise ModelError(
-                    f"{self.origin}: the model has {len(indices)} {what}s; edgemon monitors "
-                    f"classifiers with one {what}"
-                )
+        if len(self.graph.inputs) != 1:
+            entries = [self.graph.tensors[i] for i in self.graph.inputs]
+            raise ModelError(
+                f"{self.origin}: the model has {len(entries)} inputs ({outputs.shown(entries)}); "
+                "edgemon fills one with data: give each other one a value with --input "
+                "NAME=FILE.npy"
+            )
+        if len(self.graph.outputs) != 1:
+            found = [self.graph.tensors[i] for i in self.graph.outputs]
+            raise ModelError(
+                f"{self.origin}: the model has {len(found)} outputs ({outputs.shown(found)}); say "
+                "which one has the class scores with --output NAME"
+            )
         entry = self.graph.tensors[self.graph.inputs[0]]
         if entry.dtype not in INPUT_DTYPES:
             raise ModelError(
@@ -140,13 +164,21 @@ class Model(ABC):
         )
 
     def _tap(self, tensor: Tensor) -> Tap:
-        """The tensor as a tap that knows its channels, if it is a feature map."""
+        """The tensor as a tap that knows its channels, if it is a feature map, and whether it holds
+        probabilities of the classes."""
         tap, axis = tap_of(tensor), self.graph.channel_axis
+        tap = replace(tap, probabilities=self._holds_probabilities(tensor))
         if tensor.index == self.graph.outputs[0]:
             return replace(tap, decides_above=self.decides_above)
         if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
             return tap  # an image is its pixels, not its mean brightness
         return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)
+
+    def _holds_probabilities(self, tensor: Tensor) -> bool:
+        last = head(self.graph)
+        if last is not None and tensor.index == last.outputs[0]:
+            return last.name not in ("LogSoftmax", "LOG_SOFTMAX")
+        return tensor.index == self.graph.outputs[0] and self.output_kind == outputs.PROBABILITIES
 
     def untapped(self) -> TappedModel:
         """The file as it is, its output being the only tap."""

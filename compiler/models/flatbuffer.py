@@ -8,10 +8,13 @@ does not know stay as they are, byte for byte, at their alignment.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import flatbuffers
+import numpy as np
+import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.models.graph import (
@@ -22,12 +25,18 @@ from edgemon.compiler.models.graph import (
     mark_constants,
     usable_names,
 )
+from edgemon.compiler.models.selection import fitting
 
 ALIGNMENT = 16
 # Slots of the schema's tables: the field n of a table is at 4 + 2 * n in its vtable.
 _SUBGRAPH_TENSORS = 4 + 2 * 0
 _SUBGRAPH_OUTPUTS = 4 + 2 * 2
+_SUBGRAPH_INPUTS = 4 + 2 * 1
 _SIGNATURE_OUTPUTS = 4 + 2 * 1
+_SIGNATURE_INPUTS = 4 + 2 * 0
+_MODEL_BUFFERS = 4 + 2 * 4
+
+Array = npt.NDArray[Any]
 
 
 def _names(enumeration: Any) -> dict[int, str]:
@@ -94,6 +103,76 @@ def keep_outputs(content: bytes, count: int) -> bytes:
     for signature, found in _signatures(content):
         _set_signature(file, signature, [(name, i) for name, i in found if i in kept])
     return file.content()
+
+
+def only_output(content: bytes, graph: Graph, index: int) -> bytes:
+    """The same model with this tensor as its only output; signatures keep it where they have it."""
+    if index not in graph.outputs:
+        content = with_outputs(content, graph, {index: graph.tensors[index].name})
+    file = _Appender(content)
+    _set_outputs(file, schema.Model.GetRootAs(content, 0).Subgraphs(0), [index])
+    for signature, found in _signatures(content):
+        _set_signature(file, signature, [(name, i) for name, i in found if i == index])
+    return file.content()
+
+
+def fix_inputs(content: bytes, graph: Graph, values: Mapping[str, Array]) -> bytes:
+    """The same model with constants in place of inputs, which are named as in the graph. Raises
+    UnsupportedError for a value that does not fit."""
+    for name, value in values.items():
+        index = next((i for i in graph.inputs if graph.tensors[i].name == name), None)
+        if index is None:
+            names = ", ".join(graph.tensors[i].name for i in graph.inputs)
+            raise UnsupportedError(f"--input {name}: it has no such input; there are {names}")
+        content = _with_constant(
+            content, graph.tensors[index], fitting(graph.tensors[index], value)
+        )
+    return content
+
+
+def _with_constant(content: bytes, tensor: Tensor, value: Array) -> bytes:
+    """With the tensor as a constant, and no input."""
+    file, model = _Appender(content), schema.Model.GetRootAs(content, 0)
+    subgraph = model.Subgraphs(0)
+    buffer = _free_buffer(model, tensor.index)
+    made = schema.BufferT()
+    made.data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
+    buffers = model._tab.Vector(model._tab.Offset(_MODEL_BUFFERS))
+    file.point(buffers + 4 * buffer, file.append(made.Pack))
+    changed = schema.TensorT.InitFromObj(subgraph.Tensors(tensor.index))
+    changed.buffer, changed.shape, changed.shapeSignature = buffer, list(value.shape), None
+    tensors = subgraph._tab.Vector(subgraph._tab.Offset(_SUBGRAPH_TENSORS))
+    file.point(tensors + 4 * tensor.index, file.append(changed.Pack))
+    kept = [int(i) for i in subgraph.InputsAsNumpy() if int(i) != tensor.index]
+    at = subgraph._tab.Pos + subgraph._tab.Offset(_SUBGRAPH_INPUTS)
+    file.point(at, file.append(lambda builder: _int_vector(builder, kept)))
+    for i in range(model.SignatureDefsLength()):
+        signature = model.SignatureDefs(i)
+        if signature.SubgraphIndex() == 0 and not signature.InputsIsNone():
+            maps = [signature.Inputs(j) for j in range(signature.InputsLength())]
+            named = [(m.Name(), int(m.TensorIndex())) for m in maps]
+            rest = [(n, t) for n, t in named if t != tensor.index]
+            at = signature._tab.Pos + signature._tab.Offset(_SIGNATURE_INPUTS)
+            file.point(at, file.append(lambda builder, rest=rest: _map_vector(builder, rest)))
+    return file.content()
+
+
+def _free_buffer(model: Any, index: int) -> int:
+    """The buffer of a tensor if no other has it, else one that no tensor has; the first is that of
+    all tensors without data."""
+    used = Counter(
+        int(graph.Tensors(i).Buffer())
+        for graph in (model.Subgraphs(g) for g in range(model.SubgraphsLength()))
+        for i in range(graph.TensorsLength())
+    )
+    own = int(model.Subgraphs(0).Tensors(index).Buffer())
+    if own and used[own] == 1:
+        return own
+    named = {int(model.Metadata(i).Buffer()) for i in range(model.MetadataLength())}
+    free = [b for b in range(1, model.BuffersLength()) if not used[b] and b not in named]
+    if not free:
+        raise UnsupportedError("--input: the file has no room for a constant; convert it again")
+    return free[0]
 
 
 def _signatures(content: bytes) -> Iterator[tuple[Any, list[tuple[Any, int]]]]:

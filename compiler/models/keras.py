@@ -15,6 +15,7 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import MissingPackageError, ModelError
 from edgemon.compiler.models import child
 from edgemon.compiler.models.base import Conversion, Model
+from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.models.tflite import TfliteModel
 from edgemon.runtime.preprocess import Preprocess
 
@@ -23,15 +24,23 @@ MOST_REPRESENTATIVES = 2000
 CHOICES = ("float", "int8")
 
 
-def open_keras(path: Path, scratch: Path) -> TfliteModel:
+def open_keras(path: Path, scratch: Path, selection: Selection = WHOLE) -> TfliteModel:
     """A ``.keras`` or ``.h5`` file or a SavedModel folder as float TFLite, written to
     ``scratch``. Raises ModelError if it is damaged, or TensorFlow is not installed."""
-    return _convert(path, scratch, "float", {})
+    return _convert(path, scratch, "float", {}, selection)
 
 
-def to_int8(model: Model, data: Dataset, preprocess: Preprocess, scratch: Path) -> TfliteModel:
+def to_int8(
+    model: Model, data: Dataset, preprocess: Preprocess, scratch: Path,
+    selection: Selection = WHOLE,
+) -> TfliteModel:  # fmt: skip
     """A model that came from Keras, as int8 TFLite with int8 input and output; the ranges of its
     tensors are those on ``data``."""
+    if selection.inputs:
+        raise ModelError(
+            f"{model.origin}: --input goes with --convert float only: int8 models are made of data "
+            "for all inputs"
+        )
     if model.conversion is None:
         raise ModelError(
             f"{model.origin}: is converted already; --convert int8 is for Keras models"
@@ -45,10 +54,13 @@ def to_int8(model: Model, data: Dataset, preprocess: Preprocess, scratch: Path) 
         "preprocess": preprocess.to_json(),
         "input": model.input.to_json(),
     }
-    return _convert(model.origin, scratch, "int8", {"representative": representative})
+    more = {"representative": representative}
+    return _convert(model.origin, scratch, "int8", more, selection)
 
 
-def _convert(path: Path, scratch: Path, to: str, more: dict[str, Any]) -> TfliteModel:
+def _convert(
+    path: Path, scratch: Path, to: str, more: dict[str, Any], selection: Selection
+) -> TfliteModel:
     if find_spec("tensorflow") is None:
         raise MissingPackageError(
             f"{path}: a Keras model needs TensorFlow: pip install 'edgemon[keras]', or convert the "
@@ -60,7 +72,8 @@ def _convert(path: Path, scratch: Path, to: str, more: dict[str, Any]) -> Tflite
         subject=str(path),
         silence_s=PATIENCE_S,
     )
-    return TfliteModel.open(out, conversion=Conversion(path, _sha256(path), to, answer["by"]))
+    made = Conversion(path, _sha256(path), to, answer["by"])
+    return TfliteModel.open(out, scratch, selection, conversion=made)
 
 
 def _sha256(path: Path) -> str:

@@ -23,24 +23,22 @@ Found = Mapping[str, tuple[str, tuple[int, ...]]]  # dtype and shape of tensors,
 
 # Where operators with a quantised output have its scale and zero point among their inputs.
 _QUANTISATION = {"QuantizeLinear": (1, 2), "QLinearConv": (6, 7), "QLinearMatMul": (6, 7)}
+_POST_TRANSFORMS = {
+    "SOFTMAX": "softmax", "SOFTMAX_ZERO": "softmax", "LOGISTIC": "sigmoid", "PROBIT": "probit",
+}  # fmt: skip
 _SAME_CODES = {
     "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose", "MaxPool",
 }  # fmt: skip
 
 
 def parse(content: bytes) -> Any:
-    """The ModelProto. Raises ValueError if the bytes are none, UnsupportedError if its weights
-    are elsewhere."""
+    """The ModelProto. Raises ValueError if the bytes are none."""
     try:
         model = onnx.load_model_from_string(content)
     except Exception:  # the protobuf library's own, of which it has no stubs
         raise ValueError("no ONNX model") from None
     if not model.ir_version or not model.graph.node:
         raise ValueError("no ONNX model")
-    if any(t.data_location == onnx.TensorProto.EXTERNAL for t in _stored_tensors(model.graph)):
-        raise UnsupportedError(
-            "its weights lie in other files (external data); save it with all weights inside"
-        )
     return model
 
 
@@ -53,23 +51,38 @@ def with_outputs(content: bytes, names: Iterable[str], found: Found) -> bytes:
     """The same model with further outputs of these names, as ``found`` describes them. What is
     not found gets no type; ONNX Runtime fills that in."""
     model = onnx.load_model_from_string(content)
-    open_batch = not _first_length(model)
     for name in names:
-        if name not in found:
-            model.graph.output.append(onnx.ValueInfoProto(name=name))
-            continue
-        dtype, shape = found[name]
-        code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        named = ["batch", *shape[1:]] if open_batch and shape[:1] == (1,) else shape
-        model.graph.output.append(onnx.helper.make_tensor_value_info(name, code, named))
+        _append_output(model, name, found)
+    return serialised(model)
+
+
+def with_output(model: Any, name: str, found: Found) -> bytes:
+    """A parsed model with one more output."""
+    _append_output(model, name, found)
+    return serialised(model)
+
+
+def serialised(model: Any) -> bytes:
+    """The same model always as the same bytes."""
     return bytes(model.SerializeToString(deterministic=True))
+
+
+def _append_output(model: Any, name: str, found: Found) -> None:
+    if name not in found:
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+        return
+    dtype, shape = found[name]
+    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    open_batch = not _first_length(model)
+    named = ["batch", *shape[1:]] if open_batch and shape[:1] == (1,) else shape
+    model.graph.output.append(onnx.helper.make_tensor_value_info(name, code, named))
 
 
 def keep_outputs(content: bytes, count: int) -> bytes:
     """The same model with its first ``count`` outputs only."""
     model = onnx.load_model_from_string(content)
     del model.graph.output[count:]
-    return bytes(model.SerializeToString(deterministic=True))
+    return serialised(model)
 
 
 def read_graph(model: Any, found: Found) -> tuple[Graph, tuple[str, ...]]:
@@ -89,6 +102,7 @@ def read_graph(model: Any, found: Found) -> tuple[Graph, tuple[str, ...]]:
             node.op_type,
             tuple(index.get(name, -1) for name in node.input),
             tuple(index[name] for name in node.output if name),
+            _activation(node),
         )
         for node in graph.node
         if node.op_type != "Constant"
@@ -116,7 +130,16 @@ def attributes(node: Any) -> dict[str, Any]:
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
 
-def _stored_tensors(graph: Any) -> Iterator[Any]:
+def _activation(node: Any) -> str:
+    """What an operator of the domain ai.onnx.ml does to its scores: see ``graph.Operator``."""
+    if node.op_type == "Normalizer":
+        return str(attributes(node).get("norm", b"MAX"), "ascii").lower()
+    transform = str(attributes(node).get("post_transform", b"NONE"), "ascii")
+    return _POST_TRANSFORMS.get(transform, "none")
+
+
+def stored_tensors(graph: Any) -> Iterator[Any]:
+    """All tensors that a graph and its inner graphs store."""
     yield from graph.initializer
     for node in graph.node:
         for attribute in node.attribute:
@@ -126,7 +149,7 @@ def _stored_tensors(graph: Any) -> Iterator[Any]:
             for inner in ([attribute.g] if attribute.HasField("g") else []) + list(
                 attribute.graphs
             ):
-                yield from _stored_tensors(inner)
+                yield from stored_tensors(inner)
 
 
 def _constants(graph: Any) -> Iterator[tuple[str, Any]]:

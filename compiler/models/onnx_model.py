@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.models import child, onnx_graph
+from edgemon.compiler.models import child, onnx_edit, onnx_graph, outputs
 from edgemon.compiler.models.base import PROBE_S, Model, Reals, read_file
 from edgemon.compiler.models.graph import Operator, UnsupportedError
 from edgemon.compiler.models.onnx_weights import Weights
+from edgemon.compiler.models.selection import WHOLE, Prepared, Selection
 from edgemon.runtime.onnx_model import KERNELS, layout_of
 from edgemon.runtime.preprocess import InputSpec
 
@@ -27,26 +28,50 @@ class OnnxModel(Model):
     tapped_name: ClassVar[str] = "model.tapped.onnx"
 
     @classmethod
-    def open(cls, path: Path) -> OnnxModel:
+    def open(
+        cls, path: Path, scratch: Path | None = None, selection: Selection = WHOLE
+    ) -> OnnxModel:
         """Read the file and try it in a child process, which also finds the shape of each tensor
-        for a batch of one. Raises ModelError for a file that is missing, damaged, no ONNX model,
-        or that ONNX Runtime cannot run."""
+        for a batch of one; a file that has more than one input and one output, or its weights
+        elsewhere, is made one that has not, in ``scratch`` (without one it stays as it is). Raises
+        ModelError for a file that is missing, damaged, no ONNX model, or that ONNX Runtime cannot
+        run, and for a selection that does not fit it."""
         content = read_file(path, "an .onnx file")
+        digest = hashlib.sha256(content).hexdigest()
         try:
             parsed = onnx_graph.parse(content)
-            (answer,) = child.run(
-                [{"task": "describe", "model": str(path), "kernels": KERNELS}],
-                subject=str(path),
-                silence_s=PROBE_S,
-            )
-            found = {name: (dtype, tuple(shape)) for name, dtype, shape in answer["tensors"]}
+            at, inside = path, content
+            if scratch and (selection.inputs or onnx_edit.has_external_data(parsed)):
+                parsed = onnx_edit.with_weights_inside(parsed, path.parent)
+                onnx_edit.fix_inputs(parsed, selection.inputs)
+                at, inside = scratch / "prepared.onnx", onnx_graph.serialised(parsed)
+                at.write_bytes(inside)
+            found, distributions = _describe(at, path)
             graph, names = onnx_graph.read_graph(parsed, found)
+            chosen = outputs.choose(graph, selection.output)
+            named = onnx_edit.class_names(parsed)
+            left_out = tuple(graph.tensors[i].name for i in graph.outputs if i != chosen)
+            if scratch and chosen is not None and graph.outputs != (chosen,):
+                inside = onnx_edit.only_output(parsed, names[chosen], found)
+                at = scratch / "selected.onnx"
+                at.write_bytes(inside)
+                found, distributions = _describe(at, path)
+                graph, names = onnx_graph.read_graph(onnx_graph.parse(inside), found)
         except UnsupportedError as error:
             raise ModelError(f"{path}: cannot use the model: {error}") from None
         except ValueError:
             raise ModelError(f"{path}: is no ONNX model, or damaged; export it again") from None
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(path, digest, graph, content, names=names)
+        made = None
+        if at != path:
+            name = graph.tensors[graph.outputs[0]].name
+            made = Prepared(path, digest, name, left_out, dict(selection.inputs))
+            digest = hashlib.sha256(inside).hexdigest()
+        unknown = outputs.kind_of(graph) == outputs.UNKNOWN
+        seen = unknown and names[graph.outputs[0]] in distributions
+        kind = outputs.PROBABILITIES if seen else ""
+        return cls(
+            at, digest, graph, inside, prepared=made, class_names=named, seen_kind=kind, names=names
+        )
 
     @property
     def input(self) -> InputSpec:
@@ -70,3 +95,15 @@ class OnnxModel(Model):
         tensors = {self.names[i]: self.graph.tensors[i] for i in added}
         found = {name: (t.dtype, t.shape) for name, t in tensors.items()}
         return onnx_graph.with_outputs(self.content, tensors, found)
+
+
+def _describe(file: Path, origin: Path) -> tuple[onnx_graph.Found, set[str]]:
+    """Dtype and shape of each tensor of a file, as it runs; and those that hold probabilities of
+    classes when all inputs are 0."""
+    (answer,) = child.run(
+        [{"task": "describe", "model": str(file), "kernels": KERNELS}],
+        subject=str(origin),
+        silence_s=PROBE_S,
+    )
+    found = {name: (dtype, tuple(shape)) for name, dtype, shape, _ in answer["tensors"]}
+    return found, {name for name, _, _, sums_to_one in answer["tensors"] if sums_to_one}

@@ -14,15 +14,21 @@ import onnx
 import onnxruntime
 
 from edgemon.compiler.models import onnx_graph
+from edgemon.compiler.models.outputs import PROBABILITIES, UNKNOWN, kind_of_values
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.onnx_model import reason
 
 LOG_FATAL = 4
 
 
-def tensors_of(path: Path, inputs: dict[str, npt.NDArray[Any]]) -> list[list[Any]]:
-    """[name, dtype, shape] of the inputs, and of each computed tensor that is an array of
-    numbers. Raises BackendError if the graph does not run operator by operator."""
+def tensors_of(path: Path, session: Any, inputs: dict[str, npt.NDArray[Any]]) -> list[list[Any]]:
+    """[name, dtype, shape, is it a distribution over classes?] of the inputs, and of each computed
+    tensor that is an array; of text the dtype is "string". Raises BackendError if the graph does
+    not run, or not operator by operator."""
+    try:
+        session.run(None, inputs)
+    except Exception as error:  # its classes of errors have no public base
+        raise BackendError(f"{path}: the model fails to run: {reason(error)}") from None
     model = onnx.load_model_from_string(path.read_bytes())
     present = {o.name for o in model.graph.output}
     inner = [n for n in onnx_graph.computed_names(model) if n not in present]
@@ -32,14 +38,22 @@ def tensors_of(path: Path, inputs: dict[str, npt.NDArray[Any]]) -> list[list[Any
     options.intra_op_num_threads = 1
     options.log_severity_level = LOG_FATAL
     try:
-        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        values = session.run(None, inputs)
-    except Exception as error:  # its classes of errors have no public base
+        bare = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        values = bare.run(None, inputs)
+    except Exception as error:
         raise BackendError(f"{path}: its tensors cannot be read: {reason(error)}") from None
-    names = [o.name for o in session.get_outputs()]
+    names = [o.name for o in bare.get_outputs()]
     found = {**inputs, **dict(zip(names, values, strict=True))}
     return [
-        [name, str(value.dtype), list(value.shape)]
+        [name, "string" if value.dtype.hasobject else str(value.dtype), list(value.shape),
+         _is_distribution(value)]
         for name, value in found.items()
-        if isinstance(value, np.ndarray) and not value.dtype.hasobject
-    ]
+        if isinstance(value, np.ndarray)
+    ]  # fmt: skip
+
+
+def _is_distribution(value: npt.NDArray[Any]) -> bool:
+    if value.dtype.kind != "f" or value.size < 2 or value.size != value.shape[-1]:
+        return False
+    row = value.reshape(1, -1).astype(np.float64)
+    return kind_of_values(UNKNOWN, row) == PROBABILITIES

@@ -21,12 +21,14 @@ class Role(Flag):
     WEIGHTED = auto()  # makes logits of features: dense, convolution
     BIAS = auto()  # element by element with a constant: a bias, or a scaling
     AVERAGE_POOL = auto()
+    CLASSIFIER = auto()  # a whole classifier in one operator: scores of features
+    NORMALISING = auto()  # divides scores by their sum
 
 
 _OPERATORS = {
     Role.SAME_VALUE: (
-        "RESHAPE SQUEEZE EXPAND_DIMS QUANTIZE DEQUANTIZE "
-        "Reshape Flatten Squeeze Unsqueeze Identity Dropout QuantizeLinear DequantizeLinear"
+        "RESHAPE SQUEEZE EXPAND_DIMS QUANTIZE DEQUANTIZE CAST "
+        "Reshape Flatten Squeeze Unsqueeze Identity Dropout QuantizeLinear DequantizeLinear Cast"
     ),
     Role.SQUASHING: "SOFTMAX LOGISTIC LOG_SOFTMAX Softmax Sigmoid LogSoftmax",
     Role.DENSE: "FULLY_CONNECTED Gemm MatMul QGemm QLinearMatMul",
@@ -35,6 +37,8 @@ _OPERATORS = {
         "Gemm MatMul Conv QGemm QLinearMatMul QLinearConv ConvInteger"
     ),
     Role.BIAS: "ADD SUB MUL Add Sub Mul",
+    Role.CLASSIFIER: "LinearClassifier SVMClassifier TreeEnsembleClassifier",
+    Role.NORMALISING: "Normalizer",
     Role.AVERAGE_POOL: "AVERAGE_POOL_2D MEAN GlobalAveragePool AveragePool ReduceMean",
 }
 
@@ -81,6 +85,18 @@ def only_bias(graph: Graph, operator: Operator | None) -> bool:
     return (
         has_role(operator, Role.BIAS) and operator is not None and _constants(graph, operator) == 1
     )
+
+
+def seen_through(graph: Graph, index: int, *, through_bias: bool = False) -> int:
+    """The tensor that ``index`` is, seen through operators that keep its value."""
+    while (op := graph.producer(index)) is not None:
+        if not has_role(op, Role.SAME_VALUE) and not (through_bias and only_bias(graph, op)):
+            break
+        before = graph.data_input(op)
+        if before is None:
+            break
+        index = before
+    return index
 
 
 def is_dense(graph: Graph, operator: Operator) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
-from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, only_bias
+from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, seen_through
 from edgemon.runtime.mirror import MIRROR, MIRRORED
 
 DTYPES = ("int8", "uint8", "int16", "float32")
@@ -16,12 +16,15 @@ MAX_LENGTH = 1 << 20
 
 
 def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
-    """Tensors that a monitor can read, by rule; only rules that find something."""
+    """Tensors that a monitor can read, by rule; only rules that find something. The model's input
+    is none of them, unless the classes are made of that and it is a table's row."""
     found = {}
     for rule, find in _RULES.items():
         tensors = tuple(
-            t for t in find(graph) if t.index not in graph.inputs and obstacle(graph, t) is None
-        )
+            t for t in find(graph)
+            if obstacle(graph, t) is None
+            and (t.index not in graph.inputs or (rule == "penultimate" and _is_row(t)))
+        )  # fmt: skip
         if tensors:
             found[rule] = tensors
     return found
@@ -78,6 +81,10 @@ def as_mirrored(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
 
 
 WIDEST_INPUT = 256  # elements of a model's input that still make small tables
+
+
+def _is_row(tensor: Tensor) -> bool:
+    return tensor.length <= WIDEST_INPUT and len(tensor.long_axes) < 2
 
 
 def narrow_input(graph: Graph) -> Tensor | None:
@@ -139,40 +146,51 @@ def _unreadable(tensor: Tensor) -> str | None:
     return None
 
 
-def _back(graph: Graph, index: int, *, through_bias: bool = False) -> int:
-    """The tensor that ``index`` is, seen through operators that keep its value."""
-    while (op := graph.producer(index)) is not None:
-        if not has_role(op, Role.SAME_VALUE) and not (through_bias and only_bias(graph, op)):
-            break
-        before = graph.data_input(op)
-        if before is None:
-            break
-        index = before
-    return index
-
-
-def _head(graph: Graph) -> Operator | None:
+def head(graph: Graph) -> Operator | None:
     """The final SOFTMAX or LOGISTIC of a model with one output."""
     if len(graph.outputs) != 1:
         return None
-    op = graph.producer(_back(graph, graph.outputs[0]))
+    index = seen_through(graph, graph.outputs[0])
+    op = graph.producer(seen_through(graph, _of_two(graph, index)))
     return op if has_role(op, Role.SQUASHING) else None
 
 
+def _of_two(graph: Graph, index: int) -> int:
+    """The probability p of which a tensor is (1 - p, p), as scikit-learn's networks of two classes
+    end; else the tensor itself."""
+    op = graph.producer(index)
+    if op is None or op.name != "Concat" or len(op.inputs) != 2:
+        return index
+    rest, p = op.inputs
+    less = graph.producer(rest)
+    complement = less is not None and less.name == "Sub" and less.inputs[1] == p
+    return (
+        p if complement and less is not None and graph.tensors[less.inputs[0]].constant else index
+    )
+
+
 def _logits(graph: Graph) -> list[Tensor]:
-    head = _head(graph)
-    if head is None:
+    last = head(graph)
+    if last is None:
         return [graph.tensors[graph.outputs[0]]] if len(graph.outputs) == 1 else []
-    return [graph.tensors[head.inputs[0]]]
+    logits = graph.tensors[last.inputs[0]]
+    # Where they cannot be read, the log-odds of the probabilities say the same.
+    return [logits if obstacle(graph, logits) is None else graph.tensors[graph.outputs[0]]]
 
 
 def _penultimate(graph: Graph) -> list[Tensor]:
+    """What the scores are made of: the features in front of the last layer, or a table's row."""
     for logits in _logits(graph):
-        op = graph.producer(_back(graph, logits.index, through_bias=True))
-        before = graph.data_input(op) if op is not None and has_role(op, Role.WEIGHTED) else None
+        op = graph.producer(seen_through(graph, logits.index, through_bias=True))
+        if op is not None and has_role(op, Role.NORMALISING):
+            op = graph.producer(seen_through(graph, op.inputs[0], through_bias=True))
+        makes_scores = has_role(op, Role.WEIGHTED | Role.CLASSIFIER)
+        before = graph.data_input(op) if op is not None and makes_scores else None
         if before is not None:
             return [graph.tensors[before]]
-    return []
+    # Nothing stands between: neighbours, trees that another makes a vote of, densities of classes.
+    entry = graph.tensors[graph.inputs[0]]
+    return [entry] if _is_row(entry) else []
 
 
 def _pooled(graph: Graph) -> list[Tensor]:
@@ -196,13 +214,14 @@ def _dense(graph: Graph) -> list[Tensor]:
 
 
 def _activations(graph: Graph) -> list[Tensor]:
-    head = _head(graph)
+    last = head(graph)
     return [
         graph.tensors[op.outputs[0]]
         for op in graph.operators
-        if op is not head
+        if op is not last
         and op.outputs
         and (has_role(op, Role.ACTIVATION) or op.activation != "none")
+        and not has_role(op, Role.CLASSIFIER | Role.NORMALISING)
     ]
 
 
@@ -213,8 +232,8 @@ def _middle(graph: Graph) -> list[Tensor]:
 
 
 def _softmax(graph: Graph) -> list[Tensor]:
-    head = _head(graph)
-    return [] if head is None else [graph.tensors[head.outputs[0]]]
+    last = head(graph)
+    return [] if last is None else [graph.tensors[last.outputs[0]]]
 
 
 _RULES: dict[str, Callable[[Graph], Iterable[Tensor]]] = {

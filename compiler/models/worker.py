@@ -26,7 +26,7 @@ from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.decision import predicted_class
 from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.errors import BackendError, InputError
-from edgemon.runtime.onnx_model import OnnxClassifier
+from edgemon.runtime.onnx_model import inputs_of, open_session
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
 
@@ -45,12 +45,12 @@ def probe(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe(job: dict[str, Any]) -> dict[str, Any]:
-    """Try an ONNX model like ``probe``, and tell dtype and shape of all its tensors."""
+    """Run an ONNX model, whatever its outputs, and tell dtype and shape of all its tensors."""
     from edgemon.compiler.models.onnx_probe import tensors_of
 
-    classifier = OnnxClassifier(Path(job["model"]), kernels=job["kernels"])
-    _try(classifier)
-    return {"tensors": tensors_of(Path(job["model"]), classifier.inputs)}
+    path = Path(job["model"])
+    session = open_session(path)
+    return {"tensors": tensors_of(path, session, inputs_of(session, path))}
 
 
 def convert(job: dict[str, Any]) -> dict[str, Any]:

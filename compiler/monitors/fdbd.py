@@ -13,8 +13,10 @@ import numpy as np
 
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import logits_of, logits_values
+from edgemon.compiler.monitors.vectors import logits_of, logits_values, plus
 from edgemon.compiler.recording import Recording
+
+NEAREST = 2.0**-40  # in units of features: is added to every distance from the boundaries
 
 
 class BoundaryMonitor(MonitorEstimator):
@@ -58,7 +60,8 @@ class BoundaryMonitor(MonitorEstimator):
         z = logits_of(builder, logits, predicted)
         classes = len(self.boundaries_)
         every = builder.node("affine", z, tables=[self.boundaries_.ravel(), np.zeros(classes)])
-        near = builder.node("log", builder.node("select", every, predicted))
+        # Forests answer two classes alike: then the boundary is here, and not infinitely near.
+        near = builder.node("log", plus(builder, builder.node("select", every, predicted), NEAREST))
         far = builder.node("distances", builder.features(features), tables=[self.mean_])
         half = np.array([0.5])
         size = builder.node("scale", builder.node("log", far), tables=[half])

@@ -37,12 +37,12 @@ def test_what_the_model_cannot_give_is_said(tmp_path: Path) -> None:
 
 def test_a_default_tap_that_the_model_lacks_is_said(tmp_path: Path) -> None:
     model = open_model(write_unit_onnx(tmp_path / "unit.onnx"), tmp_path)
-    (prophecy,) = parse("prophecy")
+    (selfchecker,) = parse("selfchecker")
     left_out: list[LeftOut] = []
-    assign_taps(model, [prophecy], "", Preprocess(), left_out)
+    assign_taps(model, [selfchecker], "", Preprocess(), left_out)
     assert left_out == [
         LeftOut(
-            "prophecy",
-            "it does without penultimate, of which this model has none that can be read",
+            "selfchecker",
+            "it does without activation, of which this model has none that can be read",
         )
     ]

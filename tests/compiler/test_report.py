@@ -88,7 +88,7 @@ def make_case(
         "monitors": manifests.monitors_json(fitted, times),
         "realised": realised(fitted, target, rows["test"], rows["test"].rows, 0).to_json(),
         "comparison": [c.to_json() for c in fitted.comparison],
-        "decision": None, "clipped_share": None, "input": None,
+        "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
         "robustness": robustness_json(fitted, rows["test"]),
