@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
+from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap
@@ -47,7 +48,7 @@ Array = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-SIZES_KB = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # of 1000 bytes
+SIZES_KB = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # of 1024 bytes
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def _curve(
     )
     return Curve(
         name, x.shape[1], validation, held_out, exact.classes(validation), exact_test,
-        {form: candidates.within(1000 * most_kb, (form,)) for form in FORMS},
+        {form: candidates.within(KILOBYTE * most_kb, (form,)) for form in FORMS},
         {
             "bytes": density[::2].size,
             "agreement": float((half.classes(held_out) == exact_test).mean()),
@@ -279,12 +280,14 @@ def _alarm(
     points = []
     for kb in sizes_kb:
         options = [
-            frontier(v for found in c.by_form.values() for v in found if v.size_bytes <= 1000 * kb)
+            frontier(
+                v for found in c.by_form.values() for v in found if v.size_bytes <= KILOBYTE * kb
+            )
             for c in chosen
         ]
-        if not all(options) or sum(o[0].size_bytes for o in options) > 1000 * kb:
+        if not all(options) or sum(o[0].size_bytes for o in options) > KILOBYTE * kb:
             continue
-        forms = allocate(options, 1000 * kb)
+        forms = allocate(options, KILOBYTE * kb)
         pairs = list(zip(chosen, forms, strict=True))
         compact = alarm(
             [_classes(v, c.validation) for c, v in pairs], [_classes(v, c.test) for c, v in pairs]
@@ -319,7 +322,7 @@ def _quality(found: Metrics) -> dict[str, Any]:
 
 
 def _within(found: list[Candidate], kb: int) -> Candidate | None:
-    fitting = [c for c in found if c.size_bytes <= 1000 * kb]
+    fitting = [c for c in found if c.size_bytes <= KILOBYTE * kb]
     return max(fitting, key=lambda c: c.agreement) if fitting else None
 
 

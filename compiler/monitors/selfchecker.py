@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from threadpoolctl import threadpool_limits
 
+from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder, Monitor
@@ -40,7 +41,7 @@ class SelfCheckerMonitor(MonitorEstimator):
 
     Settings:
         rule: ``majority``, ``advice_differs`` or ``any_disagrees`` (``methods.selfchecker``).
-        budget_kb: kilobytes (1000 bytes) that the monitor may take in the artifact.
+        budget_kb: kB of 1024 bytes that the monitor may take in the artifact.
         max_layers: at most so many layers are read.
         form: ``gaussian``, ``marginal`` or ``subset`` for all layers; ``auto``: whichever agrees
             best with the exact density in the bytes at hand.
@@ -141,7 +142,7 @@ class SelfCheckerMonitor(MonitorEstimator):
 
     @property
     def _budget(self) -> int:
-        return int(self.budget_kb * 1000)
+        return int(self.budget_kb * KILOBYTE)
 
     def _split(self, recording: Recording) -> Rows:
         wrong = ~recording.correct

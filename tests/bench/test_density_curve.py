@@ -32,7 +32,7 @@ def test_every_form_is_measured_within_its_bytes(curve: dict[str, object]) -> No
             assert len(points) == len(curve["sizes_kb"])  # type: ignore[arg-type]
             found = [p for p in points if p is not None]
             assert found
-            assert all(p["bytes"] <= 1000 * p["kb"] for p in found)
+            assert all(p["bytes"] <= 1024 * p["kb"] for p in found)
             assert all(0 < p["agreement"] <= 1 for p in found)
     large = [p[-1]["agreement"] for layer in layers for p in layer["forms"].values()]
     assert max(large) > 0.9
@@ -43,7 +43,7 @@ def test_alarms_are_compared_row_by_row(curve: dict[str, object]) -> None:
     assert isinstance(alarm, dict)
     assert alarm["compact"]
     for point in alarm["compact"]:
-        assert point["bytes"] <= 1000 * point["kb"]
+        assert point["bytes"] <= 1024 * point["kb"]
         assert point["difference"] == pytest.approx(point["mcc"] - alarm["exact"]["mcc"])
         low, high = point["difference_interval"]
         assert low <= point["difference"] <= high

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from edgemon.compiler import reference
+from edgemon.compiler.cost import Cost
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
@@ -29,6 +30,7 @@ from edgemon.compiler.monitors.selfchecker_layers import (
 from edgemon.compiler.monitors.selfchecker_rules import Rules, layers_used, room
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.compiler.recording import Recording
+from edgemon.targets import Budget
 from tests.compiler.recordings import make_recording
 
 TAPS = ("features", "logits")
@@ -150,7 +152,14 @@ def test_the_budget_is_kept_by_the_whole_monitor(
     fit = make_recording(tmp_path, "float32", 1500, 0)
     monitor = SelfCheckerMonitor(("features",), rule=rule, budget_kb=budget_kb).fit(fit)
     _, program = lowered(monitor, fit)
-    assert flat.monitor_bytes(program)["s"] <= 1000 * budget_kb
+    assert flat.monitor_bytes(program)["s"] <= 1024 * budget_kb
+
+
+def test_its_kilobyte_is_that_of_the_other_budgets() -> None:
+    """It was of 1000 bytes, and all others of 1024."""
+    budget = Budget(2.0, None)
+    assert Cost(SelfCheckerMonitor(budget_kb=2.0)._budget, None).fits(budget)
+    assert not Cost(SelfCheckerMonitor(budget_kb=2.0)._budget + 1, None).fits(budget)
 
 
 def test_more_bytes_are_used_where_they_help(tmp_path: Path) -> None:
