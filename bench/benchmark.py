@@ -16,6 +16,7 @@ from edgemon import targets
 from edgemon.bench import budget, latency, memory
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
@@ -53,11 +54,12 @@ def run_benchmark(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
         preprocess = Preprocess.from_json(metadata["preprocess"])
+        spec, how = InputSpec.from_json(metadata["input"]), bundle.reading
         rows = load(
-            data, scratch, label_column=label_column, aside=bundle.group, resize=preprocess.resize
-        )
+            data, scratch, label_column=label_column, aside=how.aside, features=how.features,
+            pictures=Pictures.of(preprocess, spec, how.exif), warn=reporter.warn,
+        )  # fmt: skip
         rows = rows.take(np.arange(min(IMAGES, len(rows))))
-        spec = InputSpec.from_json(metadata["input"])
         inputs = [
             to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
         ]

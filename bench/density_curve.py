@@ -21,6 +21,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.data.classes import resolve
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.intervals import Interval, mcc_difference_interval
@@ -200,8 +201,9 @@ def _record(
     with reporter.stage("reading the data") as progress:
         parts = {
             name: load(
-                spec, scratch, label_column=data.label_column, resize=data.preprocess.resize,
-                progress=progress,
+                spec, scratch, label_column=data.label_column,
+                pictures=Pictures.of(data.preprocess, model.input), progress=progress,
+                warn=reporter.warn,
             )
             for name, spec in (("fit", data.fit), ("test", data.test))
         }  # fmt: skip

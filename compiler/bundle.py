@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.images import EXIF
 from edgemon.compiler.emit import flat
 from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.models.decision import OF_PROBABILITY
@@ -56,9 +57,9 @@ class Bundle:
         return cls(path, data, artifact, manifest)
 
     @property
-    def group(self) -> str | None:
-        """What its rows were grouped by (``compile --group``), if by anything."""
-        return _group(self.manifest)
+    def reading(self) -> Reading:
+        """How its rows were read."""
+        return Reading.of(self.manifest)
 
     @property
     def classes(self) -> Classes:
@@ -121,15 +122,33 @@ class Bundle:
         return {p.name: p.stat().st_size for p in sorted(self.path.iterdir()) if p.is_file()}
 
 
-def group_of(path: Path) -> str | None:
-    """As ``Bundle.group``; None also without a manifest, without which a bundle runs."""
+@dataclass(frozen=True)
+class Reading:
+    """How the rows of a bundle were read, so that others are read alike: the columns by which they
+    were grouped (``compile --group``), those that were features, and ``--exif``."""
+
+    aside: str | None = None
+    features: tuple[str, ...] | None = None
+    exif: str = EXIF[0]
+
+    @classmethod
+    def of(cls, manifest: Any) -> Reading:
+        """Nothing special where a manifest, which is not trusted, does not say it."""
+        found = manifest if isinstance(manifest, dict) else {}
+        options = found.get("options")
+        said = options if isinstance(options, dict) else {}
+        group, exif, features = said.get("group"), said.get("exif"), found.get("features")
+        named = isinstance(features, list) and all(isinstance(f, str) for f in features)
+        return cls(
+            group if isinstance(group, str) else None,
+            tuple(features) if named and features else None,
+            exif if exif in EXIF else EXIF[0],
+        )
+
+
+def reading_of(path: Path) -> Reading:
+    """As ``Bundle.reading``, also without a manifest, without which a bundle runs."""
     try:
-        return _group(json.loads((path / MANIFEST).read_text()))
+        return Reading.of(json.loads((path / MANIFEST).read_text()))
     except (OSError, ValueError):
-        return None
-
-
-def _group(manifest: Any) -> str | None:
-    options = manifest.get("options") if isinstance(manifest, dict) else None
-    found = options.get("group") if isinstance(options, dict) else None
-    return found if isinstance(found, str) else None
+        return Reading()

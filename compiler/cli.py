@@ -21,7 +21,8 @@ LabelColumn = Annotated[
     str | None,
     typer.Option(
         help="CSV column with the labels: its name, or its number from 0 (-1 is the last). "
-        "Default: a column called label, y, target or class, else a last column of words."
+        "none: it has no labels. Default: a column called label, y, target or class, else a last "
+        "column of words."
     ),
 ]
 
@@ -109,6 +110,10 @@ def compile_(
         ),
     ] = None,
     label_column: LabelColumn = None,
+    exif: Annotated[
+        str,
+        typer.Option(help="Image files that EXIF says are to be turned: ignore that, or apply it."),
+    ] = "ignore",
     group: Annotated[
         str | None,
         typer.Option(
@@ -215,6 +220,7 @@ def compile_(
         label_order=label_order,
         classes=parse_names(classes),
         decision_threshold=decision_threshold,
+        exif=exif,
         label_column=label_column,
         group=group,
         repeats=repeats,

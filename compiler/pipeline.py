@@ -30,6 +30,7 @@ from edgemon.compiler import output_folder as outputs
 from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.classes import Classes, resolve
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import KEEP, contents, require_policy
 from edgemon.compiler.data.sources import Sources, load_sources
@@ -74,6 +75,7 @@ class Options:
     label_column: str | None = None
     decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
     repeats: str = KEEP  # do rows that repeat others count? see ``data.repeats``
+    exif: str = "ignore"  # or "apply": see ``data.images``
     group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
@@ -97,7 +99,7 @@ class Options:
             **self.selection.to_json(), "preprocess": self.preprocess.to_json(),
             "label_order": self.label_order,
             "classes": None if self.classes is None else list(self.classes),
-            "decision_threshold": self.decision_threshold,
+            "decision_threshold": self.decision_threshold, "exif": self.exif,
             "convert": self.convert, "group": self.group,
             "repeats": self.repeats, "promise": self.target_rate.whose,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
@@ -196,6 +198,7 @@ def compile_bundle(
             "edgemon": version("edgemon"),
             "model": metadata["model"],
             "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
+            "features": None if (f := splits["fit"].features) is None else list(f),
             "options": options.to_json(),
             "decision": None if decision is None else decision.to_json(),
             "accuracy": accuracies["accuracy"],
@@ -257,7 +260,8 @@ def _open(
     with reporter.stage("reading the data") as progress:
         splits = load_sources(
             sources, scratch, seed=options.seed, label_column=options.label_column,
-            resize=options.preprocess.resize, group=options.group, repeats=options.repeats,
+            pictures=Pictures.of(options.preprocess, model.input, options.exif),
+            group=options.group, repeats=options.repeats,
             progress=progress, warn=reporter.warn,
         )  # fmt: skip
     classes, splits = resolve(

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.bundle import group_of
+from edgemon.compiler.bundle import reading_of
 from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.drift import DriftState
@@ -28,9 +29,11 @@ def run_bundle(
     with quiet_interpreter():
         session = Session(path)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        how = reading_of(path)
         rows = load(
-            data, Path(scratch), label_column=label_column, aside=group_of(path),
-            resize=session.preprocess.resize,
+            data, Path(scratch), label_column=label_column, aside=how.aside,
+            features=how.features, warn=terminal.warn,
+            pictures=Pictures.of(session.preprocess, session.input, how.exif),
         )  # fmt: skip
         results = []
         summary = _Summary()

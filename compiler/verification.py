@@ -11,6 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.evaluation import blocks
 from edgemon.compiler.prove import Proof, prove
@@ -54,14 +55,17 @@ def record_rows(
     by which the bundle's rows were grouped are no features. ``takes_group``: see ``load``."""
     metadata = bundle.artifact.metadata
     preprocess = Preprocess.from_json(metadata["preprocess"])
+    spec, how = InputSpec.from_json(metadata["input"]), bundle.reading
     rows = load(
         data,
         scratch,
         label_column=label_column,
         group=group,
-        aside=bundle.group,
+        aside=how.aside,
+        features=how.features,
         takes_group=takes_group,
-        resize=preprocess.resize,
+        pictures=Pictures.of(preprocess, spec, how.exif),
+        warn=reporter.warn,
     )
     classes = bundle.classes
     rows = classes.numbered(rows, f"{bundle.path}") if labelled else replace(rows, y=None)
@@ -70,7 +74,7 @@ def record_rows(
             bundle.model,
             rows,
             preprocess=preprocess,
-            input=InputSpec.from_json(metadata["input"]),
+            input=spec,
             labels=classes.map,
             kernels=metadata["kernels"],
             scratch=scratch,

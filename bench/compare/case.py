@@ -39,7 +39,7 @@ def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Do
             model.require_classifier()
         with reporter.stage(f"{case.name}: reading the data"):
             data = load_rows(case, root, label_map(model.n_classes, case.label_order), scratch,
-                             reporter)  # fmt: skip
+                             reporter, model.input)  # fmt: skip
         estimators, refused, tensors = _with_taps(case, model, options.seed)
         rows = _record(case, model, tensors, data, scratch, options, reporter)
         model_us = costs.model_us(model, data.pool[0], Preprocess.parse(case.preprocess))

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from edgemon.bench.compare.spec import NOVEL, Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import Classes, resolve
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import align_classes, refuse_overlap
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Reporter
-from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 UNKNOWN = "unknown classes"
 X, Y = "x.csv", "y.csv"
@@ -32,17 +33,19 @@ class CaseRows:
 
 
 def load_rows(
-    case: Case, root: Path, labels: npt.NDArray[np.int64], scratch: Path, reporter: Reporter
-) -> CaseRows:
+    case: Case, root: Path, labels: npt.NDArray[np.int64], scratch: Path, reporter: Reporter,
+    input: InputSpec | None = None,
+) -> CaseRows:  # fmt: skip
     """Read all data of a case; ``labels`` is the label map of its model."""
     specs = {"fit": case.fit}
     specs |= (
         {"calibrate": case.calibrate, "test": case.test} if case.has_fixed_split
         else {"pool": case.pool}
     )  # fmt: skip
-    resize = Preprocess.parse(case.preprocess).resize
+    preprocess = Preprocess.parse(case.preprocess)
+    pictures = Pictures(preprocess.resize) if input is None else Pictures.of(preprocess, input)
     parts = {
-        name: _read(spec, root, scratch, resize, case.rows_group if name == "fit" else "")
+        name: _read(spec, root, scratch, pictures, case.rows_group if name == "fit" else "")
         for name, spec in specs.items()
     }
     for name, data in parts.items():
@@ -61,7 +64,7 @@ def load_rows(
             if name in ("pool", "test") and not known.all():
                 novel[UNKNOWN] = data.take(np.flatnonzero(~known))
     for spec in case.novel:
-        novel[_short_name(spec)] = _read(spec, root, scratch, resize)
+        novel[_short_name(spec)] = _read(spec, root, scratch, pictures)
     return CaseRows(
         parts.pop("fit"), tuple(parts.values()),
         {name: replace(data, y=None) for name, data in novel.items()},
@@ -88,17 +91,17 @@ def _numbered(
 
 
 def _read(
-    spec: str, root: Path, scratch: Path, resize: tuple[int, int] | None, rows_group: str = ""
+    spec: str, root: Path, scratch: Path, pictures: Pictures, rows_group: str = ""
 ) -> Dataset:
     group = rows_group or None
     folder = root / spec
     if (folder / X).is_file() and (folder / Y).is_file():
         found = load(str(_joined(folder, scratch)), scratch, label_column="-1", group=group)
     elif folder.exists():
-        found = load(str(folder), scratch, resize=resize, group=group)
+        found = load(str(folder), scratch, pictures=pictures, group=group)
     else:
         files = ",".join(str(root / f.strip()) for f in spec.split(","))
-        found = load(files, scratch, resize=resize, group=group)
+        found = load(files, scratch, pictures=pictures, group=group)
     return replace(found, source=spec)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.drift.detector import DriftTest
 from edgemon.compiler.drift.fitting import measure_run_length
@@ -25,7 +27,7 @@ from edgemon.compiler.verification import record_rows
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
-from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +61,7 @@ def run(
     lines = []
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         scratch = Path(name)
-        x, y = _images(bundle, data, images, rng, label_column, scratch)
+        x, y = _images(bundle, data, images, rng, label_column, scratch, reporter.warn)
         wanted = [(CLEAN, 0), *((name, s) for name in CORRUPTIONS for s in SEVERITIES)]
         shuffled = [rng.permutation(len(x)) for _ in range(orders)]
         for corruption, severity in wanted:
@@ -93,13 +95,15 @@ def run(
 
 def _images(
     bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
-    scratch: Path,
+    scratch: Path, warn: Callable[[str], None],
 ) -> tuple[Array, Array]:  # fmt: skip
     """Images and labels, chosen at random among those from which the bundle learned nothing."""
     preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])
+    input, how = InputSpec.from_json(bundle.artifact.metadata["input"]), bundle.reading
     data = load(
-        spec, scratch, label_column=label_column, aside=bundle.group, resize=preprocess.resize
-    )
+        spec, scratch, label_column=label_column, aside=how.aside, features=how.features,
+        pictures=Pictures.of(preprocess, input, how.exif), warn=warn,
+    )  # fmt: skip
     if data.y is None:
         raise BenchError(f"{spec}: has no labels, so that right answers are unknown")
     unseen = np.flatnonzero(~np.isin(data.numbers, _learned_from(bundle, spec)))

@@ -52,6 +52,7 @@ class Loaded:
     class_names: tuple[str, ...] | None = None
     first_row: int = 0
     groups: Codes | None = None
+    features: tuple[str, ...] | None = None  # the columns of a table that has names for them
 
 
 def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:

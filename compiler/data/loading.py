@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from edgemon.compiler.data import arrays, images, tables
 from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.image_files import SUFFIXES
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
+Warn = Callable[[str], None]
 
 FINGERPRINT_BLOCK_VALUES = 1 << 20
 GROUPED = (".npz", ".csv")  # what can say of each row to which group it belongs
@@ -34,7 +36,8 @@ class Dataset:
 
     ``class_names[label]`` is a label's name, where labels came as words. ``source`` is what the
     user wrote. Row 0 of ``x`` is row ``first_row`` of that. ``groups`` (n,) is the group of each
-    row, if rows come in groups: see ``data.groups``.
+    row, if rows come in groups: see ``data.groups``. ``features`` are the columns of a table that
+    has names for them.
     """
 
     x: Path
@@ -44,6 +47,7 @@ class Dataset:
     source: str
     first_row: int = 0
     groups: Codes | None = None
+    features: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -97,32 +101,39 @@ class Dataset:
         return RowFile.open(self.x)
 
 
+def unheard(_: str) -> None:
+    """Where nobody wants to know what was guessed."""
+
+
 def load(
     spec: str,
     scratch: Path,
     *,
     label_column: str | None = None,
-    resize: tuple[int, int] | None = None,
+    pictures: images.Pictures = images.Pictures(),  # noqa: B008 - immutable
     group: str | None = None,
     aside: str | None = None,
+    features: tuple[str, ...] | None = None,
     takes_group: bool = False,
     progress: Progress | None = None,
+    warn: Warn = unheard,
 ) -> Dataset:
     """Read what the user named; a row range may follow, as in ``x.npz[0:5000]``.
 
     ``x.npz`` (x and y, or names like them), ``x.npy,y.npy``, ``x.npy``, a folder with x.npy and
-    y.npy, a ``.csv`` (``label_column``: its name or number), a folder of images by class, or one
-    image. Compressed data is unpacked to ``scratch``. Images of several sizes are resized to
-    ``resize``, (width, height), if that is given. ``group`` names arrays of the .npz or columns of
-    the CSV: rows that have equal values there are of one group. ``aside`` names columns in the same
-    way that are no features, in a CSV that has them: those by which the rows of a bundle were
-    grouped. ``takes_group``: can the user say ``--group``? Raises DataError.
+    y.npy, a ``.csv`` (``label_column``: its name or number, or "none"), a folder of images by
+    class, or one image. Compressed data is unpacked to ``scratch``. ``group`` names arrays of the
+    .npz or columns of the CSV: rows that have equal values there are of one group. ``aside`` names
+    columns in the same way that are no features, in a CSV that has them: those by which the rows of
+    a bundle were grouped. ``features`` are the columns of a CSV that are features, in this order,
+    where it has a header. ``warn`` hears what was guessed or left out. ``takes_group``: can the
+    user say ``--group``? Raises DataError.
     """
     named, rows = _parse(spec)
     folder = Path(tempfile.mkdtemp(prefix="data-", dir=scratch))
     try:
-        columns = tables.Columns(label_column, group, aside, takes_group)
-        loaded = _read(named, rows, folder, columns, resize, progress)
+        columns = tables.Columns(label_column, group, aside, features, takes_group)
+        loaded = _read(named, rows, folder, columns, pictures, progress, warn)
     except OSError as error:
         raise DataError(
             f"{error.filename or spec}: cannot be read or unpacked: {error.strerror or error}"
@@ -131,8 +142,9 @@ def load(
     if len(shape) < 2:
         raise DataError(f"{spec}: has the shape {shape}; one row must be one image, (N, ...)")
     return Dataset(
-        loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row, loaded.groups
-    )
+        loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row, loaded.groups,
+        loaded.features,
+    )  # fmt: skip
 
 
 def file_of(spec: str) -> Path:
@@ -168,8 +180,9 @@ def _read(
     rows: RowRange,
     folder: Path,
     columns: tables.Columns,
-    resize: tuple[int, int] | None,
+    pictures: images.Pictures,
     progress: Progress | None,
+    warn: Warn,
 ) -> arrays.Loaded:
     path, suffix = named[0], named[0].suffix.lower()
     if columns.group is not None and suffix not in GROUPED:
@@ -184,15 +197,15 @@ def _read(
             if (path / "x.npy").exists():
                 y = path / "y.npy"
                 return arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
-            return images.read_folder(path, rows, folder, resize, progress)
+            return images.read_folder(path, rows, folder, pictures, progress, warn)
         if suffix == ".npz":
             return arrays.read_npz(path, rows, folder, progress, columns.group)
         if suffix == ".npy":
             return arrays.read_npy(path, None, rows)
         if suffix == ".csv":
-            return tables.read_csv(path, rows, folder, columns, progress)
-        if suffix in images.SUFFIXES:
-            return images.read_image(path, folder)
+            return tables.read_csv(path, rows, folder, columns, progress, warn)
+        if suffix in SUFFIXES:
+            return images.read_image(path, folder, pictures, warn)
     raise DataError(
         f"{','.join(map(str, named))}: is no data that edgemon reads; give x.npz, x.npy,y.npy, "
         "a .csv, or a folder of images by class"

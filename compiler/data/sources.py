@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, file_of, load
 from edgemon.compiler.data.repeats import KEEP, treated
 from edgemon.compiler.data.splits import align_classes, refuse_overlap, split
@@ -47,7 +48,7 @@ def load_sources(
     *,
     seed: int,
     label_column: str | None = None,
-    resize: tuple[int, int] | None = None,
+    pictures: Pictures = Pictures(),  # noqa: B008 - immutable
     group: str | None = None,
     repeats: str = KEEP,
     progress: Progress | None = None,
@@ -57,18 +58,13 @@ def load_sources(
     others see ``repeats.treated``. With ``group`` (see
     ``load``) no group is in two of them either; of the groups of different files see
     ``keep_groups_apart``."""
-    found = {
-        name: load(
-            spec,
-            scratch,
-            label_column=label_column,
-            resize=resize,
-            group=group,
-            takes_group=True,
-            progress=progress,
-        )
-        for name, spec in sources.described().items()
-    }
+    found: dict[str, Dataset] = {}
+    for name, spec in sources.described().items():
+        known = next((data.features for data in found.values() if data.features), None)
+        found[name] = load(
+            spec, scratch, label_column=label_column, pictures=pictures, group=group,
+            features=known, takes_group=True, progress=progress, warn=warn,
+        )  # fmt: skip
     if sources.data is None:
         for name, data in found.items():
             _require_labels(data, f"the {name} data")

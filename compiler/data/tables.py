@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,11 @@ from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
 
 Progress = Callable[[int, int], None]
+Warn = Callable[[str], None]
 
 LABEL_NAMES = ("label", "labels", "y", "target", "class", "classid", "class_id")
+CLEAR_NAMES = ("label", "labels")  # no feature is called so
+NO_LABEL = "none"  # as --label-column: there is none
 PROGRESS_ROWS = 256
 FEWEST_COUNTED = 3  # fewer numbers that count 0, 1, ... may well be a row of values
 SHOWN = 40  # characters of a cell in a message
@@ -36,17 +40,20 @@ class Columns:
     label: str | None = None
     group: str | None = None
     aside: str | None = None
+    features: tuple[str, ...] | None = None
     takes_group: bool = False
 
 
 def read_csv(
-    path: Path, rows: RowRange, folder: Path, columns: Columns, progress: Progress | None
-) -> Loaded:
+    path: Path, rows: RowRange, folder: Path, columns: Columns, progress: Progress | None,
+    warn: Warn,
+) -> Loaded:  # fmt: skip
     """Features as float32 (N, columns). The label is the column that is given, else one that is
-    called like a label, else the last one if it holds words, else there is none."""
+    called like a label and is no feature, else the last one if it holds words, else there is
+    none."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            table = _Table(path, file)
+            table = _Table(path, file, warn)
             return table.write(rows, folder / "x.npy", columns, progress)
     except UnicodeDecodeError:
         raise DataError(f"{path}: is no UTF-8 text; save it as CSV in UTF-8") from None
@@ -57,9 +64,9 @@ def read_csv(
 class _Table:
     """A CSV file with or without a header line, read line by line, twice."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
-        self._path, self._file = path, file
-        self._delimiter = max(",;\t", key=file.readline().count)
+    def __init__(self, path: Path, file: IO[str], warn: Warn) -> None:
+        self._path, self._file, self._warn = path, file, warn
+        self._delimiter = _delimiter(file.readline())
         self._header: list[str] | None = None
         self._takes_group = False
         start = itertools.islice(self._lines(), 2)
@@ -69,6 +76,10 @@ class _Table:
         self._width = len(lines[0])
         if _is_header(*lines):
             self._header = lines.pop(0)
+            if all(map(_is_number, self._header)):
+                warn(
+                    f"{path}: the first line counts 0, 1, 2, ... and is taken for names of columns"
+                )
             if not self._header[0]:
                 raise DataError(
                     f"{path}: the first column has no name, as if it were a row number; save the "
@@ -85,8 +96,15 @@ class _Table:
         others = grouping + [
             self._column(part) for part in self._parts(columns.aside) if self._has(part)
         ]
-        label = self._label(columns.label, others)
+        known = self._known(columns.features)
+        label = self._label(columns.label, [*others, *(known or ())])
         features = [i for i in range(self._width) if i != label and i not in others]
+        if known is not None:
+            left_out = [self._names[i] for i in features if i not in known]
+            if left_out:
+                self._warn(f"{self._path}: no features of the bundle, left out: "
+                           f"{', '.join(map(_shortened, left_out))}")  # fmt: skip
+            features = known
         if not features:
             raise DataError(f"{self._path}: has no column beside the label"
                             + (" and the group" if others else ""))  # fmt: skip
@@ -115,6 +133,7 @@ class _Table:
         return Loaded(
             out, np.arange(len(wanted)), y, names, wanted.start,
             np.array(groups, np.int64) if grouping else None,
+            tuple(self._header[i] for i in features) if self._header else None,
         )  # fmt: skip
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
@@ -129,18 +148,46 @@ class _Table:
 
     def _label(self, wanted: str | None, others: Sequence[int]) -> int | None:
         names = self._header or []
+        if wanted == NO_LABEL and NO_LABEL not in names:
+            return None
         if wanted is None:
-            found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES]
+            found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES and i not in others]
             if len(found) > 1:
                 raise DataError(
                     f"{self._path}: several columns may be the label "
                     f"({', '.join(names[i] for i in found)}); choose with --label-column"
                 )
-            if found:
-                return found[0]
             by_default = self._last_is_words and self._width - 1 not in others
-            return self._width - 1 if by_default else None
+            chosen = found[0] if found else self._width - 1 if by_default else None
+            if chosen is not None and not (names and names[chosen].lower() in CLEAR_NAMES):
+                self._warn(
+                    f"{self._path}: column {self._names[chosen]!r} is taken for the label; if it "
+                    f"is not, say --label-column NAME, or --label-column {NO_LABEL}"
+                )
+            return chosen
         return self._column(wanted)
+
+    @property
+    def _names(self) -> list[str]:
+        """What columns are called: by the header, or by their numbers."""
+        return self._header or [str(i) for i in range(self._width)]
+
+    def _known(self, features: tuple[str, ...] | None) -> list[int] | None:
+        """Where a bundle's features are, by their names; None if the table does not have these."""
+        if features is None:
+            return None
+        header = self._header or []
+        missing = [name for name in features if name not in header]
+        if not missing:
+            return [self._column(name) for name in features]
+        if len(missing) < len(features):
+            raise DataError(
+                f"{self._path}: lacks the column {_shortened(missing[0])!r}, a feature of the rows "
+                "that came before it"
+            )
+        why = "none of its columns has the name of a feature" if header else "it has no header"
+        self._warn(f"{self._path}: {why}, so that columns are taken in their order")
+        return None
 
     def _parts(self, group: str | None) -> list[str]:
         """The columns that a group is of, as the user calls them."""
@@ -159,6 +206,8 @@ class _Table:
     def _column(self, wanted: str) -> int:
         """The position of a column, by its name or its number."""
         names = self._header or []
+        if names.count(wanted) > 1:
+            raise DataError(f"{self._path}: two columns are called {wanted!r}; rename one")
         if wanted in names:
             return names.index(wanted)
         try:
@@ -172,18 +221,41 @@ class _Table:
     def _values(
         self, cells: list[str], line: int, features: Sequence[int]
     ) -> npt.NDArray[np.float32]:
-        try:
+        if all(map(_is_number, cells)):
             with np.errstate(over="ignore"):
                 return np.array([[float(c) for c in cells]]).astype(np.float32)
-        except ValueError:
-            column = next(i for i, c in enumerate(cells) if not _is_number(c))
+        column = next(i for i, c in enumerate(cells) if not _is_number(c))
         at = features[column]
         name = _shortened(self._header[at]) if self._header else str(at)
+        where, cell = f"{self._path}: line {line}, column {name}", cells[column].strip()
+        for pattern, problem in _NO_NUMBERS:
+            if pattern.fullmatch(cell):
+                raise DataError(f"{where}: {_shortened(cell)!r} {problem}")
         or_group = f"; if it is the group, --group {name}" if self._takes_group else ""
         raise DataError(
-            f"{self._path}: line {line}, column {name}: {_shortened(cells[column])!r} is no "
-            f"number; if this column is the label, give --label-column {name}{or_group}"
+            f"{where}: {_shortened(cell)!r} is no number; if this column is the label, give "
+            f"--label-column {name}{or_group}"
         )
+
+
+_NO_NUMBERS = (
+    (
+        re.compile(r"|\?|-+|n/?a|#n/a|null|none|missing", re.IGNORECASE),
+        "is a missing value; fill it in, or remove the row or the column",
+    ),
+    (
+        re.compile(r"[+-]?[\d.]*,\d*(e[+-]?\d+)?", re.IGNORECASE),
+        "has a decimal comma, or separates thousands; write 1.5 and 1000",
+    ),
+    (re.compile(r"true|false|yes|no", re.IGNORECASE), "is a word; write 1 and 0"),
+)
+
+
+def _delimiter(line: str) -> str:
+    """Tab, semicolon or comma, whichever of them is there first: a comma beside the others is one
+    of decimals. What is quoted does not count."""
+    plain = re.sub(r'"[^"]*"', "", line)
+    return next((d for d in "\t;" if d in plain), ",")
 
 
 def _is_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
@@ -210,4 +282,4 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text  # which Python reads over

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
-from edgemon.compiler.data.loading import load
+from edgemon.compiler.data.images import Pictures
+from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.errors import DataError
+from edgemon.runtime.preprocess import InputSpec, Preprocess
 from tests.compiler.data.files import X, all_rows, image_folder
 
 
@@ -47,7 +49,7 @@ def test_images_of_several_sizes_need_a_resize(tmp_path: Path) -> None:
     spec = image_folder(tmp_path / "d", {"k": [X[0], X[1, :3]]})
     with pytest.raises(DataError, match=r"differ in size.*4x4.*4x3.*resize"):
         load(spec, tmp_path)
-    data = load(spec, tmp_path, resize=(2, 2))
+    data = load(spec, tmp_path, pictures=Pictures((2, 2)))
     assert data.shape == (2, 2, 2, 3)
     for row, image in zip(all_rows(data), (X[0], X[1, :3]), strict=True):
         expected = Image.fromarray(image).resize((2, 2), Image.Resampling.BILINEAR)
@@ -92,3 +94,94 @@ def test_a_transparent_palette_is_refused(tmp_path: Path) -> None:
     image.save(tmp_path / "d.png", transparency=image.getpixel((0, 0)))
     with pytest.raises(DataError, match="transparent"):
         load(str(tmp_path / "d.png"), tmp_path)
+
+
+def said_of(
+    spec: str, tmp_path: Path, pictures: Pictures | None = None
+) -> tuple[Dataset, list[str]]:
+    said: list[str] = []
+    return load(spec, tmp_path, pictures=pictures or Pictures(), warn=said.append), said
+
+
+def test_grey_files_alone_are_colours_for_a_model_of_colours(tmp_path: Path) -> None:
+    """A bundle of colour and grey files could not run on the grey ones alone."""
+    gray = np.arange(16, dtype=np.uint8).reshape(4, 4)
+    spec = image_folder(tmp_path / "d", {"a": [gray, gray + 1]})
+    assert said_of(spec, tmp_path)[0].shape == (2, 4, 4, 1)
+    found, said = said_of(spec, tmp_path, Pictures(channels=3))
+    np.testing.assert_array_equal(all_rows(found)[0], np.repeat(gray[..., None], 3, axis=2))
+    assert not said
+    mixed = image_folder(tmp_path / "m", {"a": [gray, np.stack([gray] * 3, axis=-1)]})
+    assert "1 of 2 images are grey" in said_of(mixed, tmp_path)[1][0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "text", "channels"),
+    [
+        ((4, 4, 3), "nhwc", "", 3),
+        ((3, 4, 4), "nchw", "", 3),
+        ((4, 4, 1), "nhwc", "", None),
+        ((4, 4, 1), "nhwc", "channels=gray", None),
+        ((4, 4, 3), "nhwc", "channels=bgr", 3),
+        ((12,), "nhwc", "", None),
+    ],
+)
+def test_the_models_input_says_whether_images_are_colours(
+    shape: tuple[int, ...], layout: str, text: str, channels: int | None
+) -> None:
+    spec = InputSpec("x", shape, "float32", layout=layout)
+    assert Pictures.of(Preprocess.parse(text), spec).channels == channels
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_an_exif_orientation_is_said_and_can_be_applied(orientation: int, tmp_path: Path) -> None:
+    upright = np.arange(24, dtype=np.uint8).reshape(4, 6)
+    stored = Image.fromarray(upright)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    (tmp_path / "d").mkdir()
+    stored.save(tmp_path / "d" / "a.png", exif=exif)
+    spec = str(tmp_path / "d")
+    found, said = said_of(spec, tmp_path)
+    np.testing.assert_array_equal(all_rows(found)[0, ..., 0], upright)
+    assert [("1 of 1 images" in s, "--exif apply" in s) for s in said] == [(True, True)] * (
+        orientation != 1
+    )
+    found, said = said_of(spec, tmp_path, Pictures(exif="apply"))
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(tmp_path / "d" / "a.png")))
+    np.testing.assert_array_equal(all_rows(found)[0, ..., 0], expected)
+    assert not said
+    with pytest.raises(DataError, match="ignore or apply"):
+        Pictures(exif="maybe")
+
+
+def test_what_lies_among_the_images_and_is_not_read_is_said(tmp_path: Path) -> None:
+    image = np.zeros((2, 2), np.uint8)
+    spec = image_folder(tmp_path / "d", {"a": [image], "b": [image]})
+    for name in ("a/x.heic", "a/y.heic", "b/notes", "a/Thumbs.db", "a/.DS_Store", "a/._0.png"):
+        (tmp_path / "d" / name).write_bytes(b"")
+    (tmp_path / "d" / "a" / "more").mkdir()
+    Image.fromarray(image).save(tmp_path / "d" / "beside.png")
+    found, (said,) = said_of(spec, tmp_path)
+    assert len(found) == 2
+    for part in ("2 files .heic", "1 files without a suffix", "1 folders within class folders",
+                 "1 images beside the class folders"):  # fmt: skip
+        assert part in said
+    assert "db" not in said
+
+
+def test_parts_in_folders_of_their_own_are_no_classes(tmp_path: Path) -> None:
+    image_folder(tmp_path / "d" / "train", {"a": [np.zeros((2, 2), np.uint8)]})
+    with pytest.raises(DataError, match="train holds folders: is that what you mean"):
+        load(str(tmp_path / "d"), tmp_path)
+
+
+def test_further_frames_and_squeezed_images_are_said(tmp_path: Path) -> None:
+    frames = [Image.fromarray(np.full((4, 4), v, np.uint8)) for v in (0, 90)]
+    (tmp_path / "d").mkdir()
+    frames[0].save(tmp_path / "d" / "a.gif", save_all=True, append_images=frames[1:])
+    Image.fromarray(np.zeros((4, 8), np.uint8)).save(tmp_path / "d" / "b.png")
+    found, said = said_of(str(tmp_path / "d"), tmp_path, Pictures((4, 4)))
+    assert len(found) == 2
+    assert any("1 of 2 images have several frames" in s for s in said)
+    assert any("1 of 2 images have other ratios" in s for s in said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,15 @@ def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
         ("label,y,a\n1,2,3\n", {}, "several columns may be the label"),
         ("label\n1\n", {}, "no column beside the label"),
         ("a,label\n", {}, "has no rows"),
-        ("a,label\n,1\n", {}, "'' is no number"),
+        ("a,label\n,1\n", {}, "'' is a missing value"),
+        ("a,b,label\n1,,0\n2,3,1\n", {}, "line 2, column b: '' is a missing value"),
+        ("a,label\n1,0\nNA,1\n", {}, "line 3, column a: 'NA' is a missing value"),
+        ("a;b;label\n1,5;2,5;0\n", {}, "'1,5' has a decimal comma"),
+        ("1,5;2,5;0\n", {}, "'1,5' has a decimal comma"),
+        ('a,label\n"1,234",0\n', {}, "separates thousands"),
+        ("a,label\nTrue,0\n", {}, "'True' is a word; write 1 and 0"),
+        ("a,label\n1_000,0\n", {}, "'1_000' is no number"),
+        ("a,a,label\n1,2,3\n", {"label_column": "a"}, "two columns are called 'a'"),
     ],
 )
 def test_csv_that_is_wrong_is_one_sentence(
@@ -123,3 +132,54 @@ def test_one_long_csv_cell_does_not_cost_gigabytes(tmp_path: Path, at: str) -> N
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 << 20
+
+
+def said_of(text: str, tmp_path: Path, **options: Any) -> tuple[Dataset, list[str]]:
+    (tmp_path / "d.csv").write_text(text)
+    said: list[str] = []
+    return load(str(tmp_path / "d.csv"), tmp_path, warn=said.append, **options), said
+
+
+def test_a_feature_called_y_is_no_label_where_the_features_are_known(tmp_path: Path) -> None:
+    features = ("x", "y", "z")
+    found, said = said_of("x,y,z\n12,13,64\n", tmp_path, features=features)
+    assert (all_rows(found).tolist(), found.y, said) == ([[12, 13, 64]], None, [])
+    found, _ = said_of("z,label,y,x\n64,1,13,12\n", tmp_path, features=features)
+    assert (all_rows(found).tolist(), found.y is None) == ([[12, 13, 64]], False)
+    found, said = said_of("x,y,z\n12,13,64\n", tmp_path, label_column="none")
+    assert (all_rows(found).tolist(), found.y, found.features) == ([[12, 13, 64]], None, features)
+    assert not said
+
+
+def test_columns_are_found_by_the_names_of_the_features(tmp_path: Path) -> None:
+    found, said = said_of("id,b,a\n7,2,1\n", tmp_path, features=("a", "b"))
+    assert all_rows(found).tolist() == [[1, 2]]
+    assert "left out: id" in said[0]
+    with pytest.raises(DataError, match="lacks the column 'b', a feature"):
+        said_of("a,c\n1,2\n", tmp_path, features=("a", "b"))
+    for text, why in (("p,q\n1,2\n", "none of its columns"), ("1,2\n3,4\n", "no header")):
+        found, said = said_of(text, tmp_path, features=("a", "b"))
+        assert all_rows(found)[0].tolist() == [1, 2]
+        assert why in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("x,y\n1,0\n", "y"), ("x,class\n1,0\n", "class"), ("1,cat\n2,dog\n", "1"),
+     ("x,label\n1,0\n", None)],
+)  # fmt: skip
+def test_a_label_that_was_guessed_is_said(text: str, column: str | None, tmp_path: Path) -> None:
+    found, said = said_of(text, tmp_path)
+    assert found.y is not None
+    assert [f"column {column!r} is taken for the label" in s for s in said] == [True] * bool(column)
+
+
+def test_a_first_line_that_counts_is_said_to_be_names(tmp_path: Path) -> None:
+    found, said = said_of("0,1,2\n3,1,2\n", tmp_path)
+    assert len(found) == 1
+    assert "taken for names of columns" in said[0]
+
+
+def test_a_semicolon_or_a_tab_divides_where_there_is_one(tmp_path: Path) -> None:
+    for text in ("a;b;label\n1;2;0\n", "a\tb\tlabel\n1\t2\t0\n", '"a;1",b,label\n1,2,0\n'):
+        assert all_rows(said_of(text, tmp_path)[0]).tolist() == [[1, 2]]
