@@ -31,7 +31,9 @@ NEVER: dict[str, float | int] = {
     "int64": 1 << MAX_BITS["int64"],
 }
 EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
-WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in 30 bits
+WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in int32
+AFFINE_BITS = MAX_BITS["int32"] - 1  # of weighted sums, of which differences are taken
+FEWEST_WEIGHT_BITS = 9  # with fewer, weighted sums are of floats
 
 
 class Grid(Protocol):
@@ -281,20 +283,28 @@ class _Quantiser:
     def _affine(self, node: Node) -> Represented:
         x = self._in(node)
         weight, bias = node.tables
-        if self.out.value(x.id).bits > WIDEST_AFFINE:
-            x = Represented(self._float(x))
         value = self.out.value(x.id)
-        if self._is_float(x):
-            plus_zero = bias.astype(np.float32) + np.float32(0)  # no -0, which sums would keep
-            tables: list[Array] = [weight.astype(np.float32), plus_zero]
-            return Represented(self.out.node("affine", x.id, tables=tables))
-        # One scale for all results, as fine as 16-bit weights and 30-bit sums allow.
-        room = 1 << (29 - value.bits - width(value.length))
-        finest = float(np.abs(weight).max()) * float(x.scale) / min(room, np.iinfo(np.int16).max)
-        scale = Fraction(max(finest, float(np.abs(bias).max()) / (1 << 27), 1e-30))
-        codes = np.rint(weight * float(x.scale / scale)).astype(np.int16)
-        offset = codes.reshape(bias.size, -1).astype(np.int64).sum(axis=1) * x.zero_point
-        shifted = np.rint(bias / float(scale)).astype(np.int64) - offset
+        room = AFFINE_BITS - 1 - value.bits - width(value.length)  # bits of a weight
+        if not self._is_float(x) and value.bits <= WIDEST_AFFINE and room >= FEWEST_WEIGHT_BITS:
+            return self._whole_affine(x, weight, bias, room)
+        plus_zero = bias.astype(np.float32) + np.float32(0)  # no -0, which sums would keep
+        tables = [weight.astype(np.float32), plus_zero]
+        return Represented(self.out.node("affine", self._float(x), tables=tables))
+
+    def _whole_affine(self, x: Represented, weight: Array, bias: Array, room: int) -> Represented:
+        """One scale for all results: as fine as 16-bit weights and ``AFFINE_BITS`` allow, of which
+        the zero point takes its part: the bias holds the sum of the weights times that."""
+        most = min(1 << room, int(np.iinfo(np.int16).max))
+        largest = 1 << (AFFINE_BITS - 1)
+        finest = float(np.abs(weight).max()) * float(x.scale) / most
+        scale = Fraction(max(finest, float(np.abs(bias).max()) / (largest >> 1), 1e-30))
+        while True:
+            codes = np.rint(weight * float(x.scale / scale)).astype(np.int16)
+            offset = codes.reshape(bias.size, -1).astype(np.int64).sum(axis=1) * x.zero_point
+            shifted = np.rint(bias / float(scale)).astype(np.int64) - offset
+            if np.abs(shifted).max() <= largest:
+                break
+            scale *= 2
         return Represented(
             self.out.node("affine", x.id, tables=[codes, shifted.astype(np.int32)]), scale
         )
