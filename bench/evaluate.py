@@ -96,11 +96,25 @@ def _tables(terminal: Terminal, results: list[dict[str, Any]], title: str) -> No
         title=title,
     )  # fmt: skip
     terminal.table(
-        ("monitor", "MCC", "95 %", "AUROC", "95 %", "AUPR", "AURC"),
+        ("monitor", "MCC", "95 %", "AUROC", "95 %", "AURC"),
         [
             (
                 r["name"], r["mcc"], interval(r["mcc_interval"]), r["auroc"],
-                interval(r["auroc_interval"]), r["aupr"], r["aurc"],
+                interval(r["auroc_interval"]), r["aurc"],
+            )
+            for r in results
+        ],
+    )  # fmt: skip
+    terminal.table(
+        (
+            "monitor", "AUPR, wrong", "95 %", "AUPR, right", "95 %",
+            "false alarms at 95 % caught", "95 %",
+        ),
+        [
+            (
+                r["name"], r["aupr"], interval(r["aupr_interval"]), r["aupr_right"],
+                interval(r["aupr_right_interval"]), r["fpr_at_95_tpr"],
+                interval(r["fpr_at_95_tpr_interval"]),
             )
             for r in results
         ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
+CAUGHT = 0.95  # share of the wrong answers in ``fpr_at_95_tpr``
 
 
 def clopper_pearson(part: int, whole: int, confidence: float = CONFIDENCE) -> Interval | None:
@@ -66,20 +70,73 @@ def auroc_interval(
 ) -> Interval | None:
     """Bootstrap interval of the AUROC of scores (n,), of which some are of wrong answers (n,). A
     draw counts how often each row was taken, and the AUROC is that of the counts."""
+    found = [_auroc(*counts) for counts in _draws(score, wrong, seed, resamples)]
+    return percentiles(np.array(found))
+
+
+@dataclass(frozen=True)
+class RankingIntervals:
+    """Bootstrap intervals of measures of a ranking, see ``metrics``; None where one is undefined
+    in most draws."""
+
+    auroc: Interval | None
+    aupr: Interval | None
+    aupr_right: Interval | None
+    fpr_at_95_tpr: Interval | None
+
+    @classmethod
+    def of(
+        cls, score: Array, wrong: npt.NDArray[np.bool_], *, seed: int = 0,
+        resamples: int = RESAMPLES,
+    ) -> RankingIntervals:  # fmt: skip
+        """Of scores (n,), of which some are of wrong answers (n,); all of the same draws, that of
+        the AUROC being ``auroc_interval``."""
+        found = np.array([
+            (
+                _auroc(wrongs, rights), _average_precision(wrongs[::-1], rights[::-1]),
+                _average_precision(rights, wrongs), _fpr_at_tpr(wrongs[::-1], rights[::-1]),
+            )
+            for wrongs, rights in _draws(score, wrong, seed, resamples)
+        ])  # fmt: skip
+        return cls(*(percentiles(column) for column in found.T))
+
+
+def _draws(
+    score: Array, wrong: npt.NDArray[np.bool_], seed: int, resamples: int
+) -> Iterator[tuple[Array, Array]]:
+    """Of each draw of n rows with replacement the wrong and the right ones at each distinct score,
+    in ascending order."""
     order = np.argsort(score, kind="stable")
     is_wrong = wrong[order]
     starts = np.flatnonzero(np.append(True, np.diff(score[order]) > 0))  # of equal scores
     n = len(score)
     rng = np.random.default_rng(seed)
-    found = np.empty(resamples)
-    for i in range(resamples):
+    for _ in range(resamples):
         taken = np.bincount(rng.integers(0, n, n), minlength=n)
-        wrongs = np.add.reduceat(taken * is_wrong, starts)
-        rights = np.add.reduceat(taken * ~is_wrong, starts)
-        below = np.cumsum(rights) - rights / 2
-        pairs = float(wrongs.sum()) * float(rights.sum())
-        found[i] = wrongs @ below / pairs if pairs else np.nan
-    return percentiles(found)
+        yield np.add.reduceat(taken * is_wrong, starts), np.add.reduceat(taken * ~is_wrong, starts)
+
+
+def _auroc(wrongs: Array, rights: Array) -> float:
+    """Of counts at ascending scores; NaN without wrong or right rows."""
+    below = np.cumsum(rights) - rights / 2
+    pairs = float(wrongs.sum()) * float(rights.sum())
+    return float(wrongs @ below / pairs) if pairs else np.nan
+
+
+def _average_precision(positives: Array, others: Array) -> float:
+    """Of counts, what is thought most positive first; NaN without a positive."""
+    found, all_rows = np.cumsum(positives), np.cumsum(positives + others)
+    whole = float(found[-1])
+    return float(positives @ (found / np.maximum(all_rows, 1)) / whole) if whole else np.nan
+
+
+def _fpr_at_tpr(wrongs: Array, rights: Array) -> float:
+    """Of counts at descending scores; NaN without wrong or right rows."""
+    caught, alarms = np.cumsum(wrongs), np.cumsum(rights)
+    if not caught[-1] or not alarms[-1]:
+        return np.nan
+    first = int(np.searchsorted(caught, math.ceil(CAUGHT * caught[-1] - 1e-9)))
+    return float(alarms[first] / alarms[-1])
 
 
 def percentiles(draws: Floats, confidence: float = CONFIDENCE) -> Interval | None:

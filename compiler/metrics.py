@@ -19,9 +19,16 @@ from sklearn.metrics import (
     f1_score,
     matthews_corrcoef,
     roc_auc_score,
+    roc_curve,
 )
 
-from edgemon.compiler.intervals import Interval, auroc_interval, clopper_pearson, mcc_interval
+from edgemon.compiler.intervals import (
+    CAUGHT,
+    Interval,
+    RankingIntervals,
+    clopper_pearson,
+    mcc_interval,
+)
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -121,6 +128,23 @@ def aupr(score: Array, wrong: Bools) -> float | None:
     return float(average_precision_score(wrong, score)) if wrong.any() else None
 
 
+def aupr_right(score: Array, wrong: Bools) -> float | None:
+    """Average precision of the right answers, ranked by how little suspicious they are (AUPR-in,
+    AUPR-success); None without a right answer."""
+    return aupr(-score, ~wrong)
+
+
+def fpr_at_95_tpr(score: Array, wrong: Bools) -> float | None:
+    """The least share of the right answers above a threshold on the score (at it counts as above)
+    that at least 95 % of the wrong ones are above (FPR95); None unless there are wrong and right
+    answers."""
+    if wrong.all() or not wrong.any():
+        return None
+    fpr, tpr, _ = roc_curve(wrong, score, drop_intermediate=False)
+    needed = np.ceil(CAUGHT * wrong.sum() - 1e-9) / wrong.sum()
+    return float(fpr[np.searchsorted(tpr, needed - 1e-12)])
+
+
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
     """Share of wrong answers (risk) among the least suspicious share of rows (coverage). Rows with
@@ -162,7 +186,12 @@ class Metrics:
     mcc_interval: Interval | None
     auroc: float | None
     auroc_interval: Interval | None
-    aupr: float | None
+    aupr: float | None  # average precision of the wrong answers
+    aupr_interval: Interval | None
+    aupr_right: float | None
+    aupr_right_interval: Interval | None
+    fpr_at_95_tpr: float | None
+    fpr_at_95_tpr_interval: Interval | None
     aurc: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -175,6 +204,9 @@ def measure(alarm: Bools, wrong: Bools, score: Array | None = None, *, seed: int
     confusion = Confusion.of(alarm, wrong)
     rank = None if score is None else rankdata(score)
     area = None if rank is None else auroc(rank, wrong)
+    within = RankingIntervals(None, None, None, None)
+    if rank is not None and area is not None:
+        within = RankingIntervals.of(rank, wrong, seed=seed)
     return Metrics(
         rows=confusion.rows,
         wrong=confusion.tp + confusion.fn,
@@ -189,10 +221,13 @@ def measure(alarm: Bools, wrong: Bools, score: Array | None = None, *, seed: int
         mcc=confusion.mcc,
         mcc_interval=mcc_interval(astuple(confusion), seed=seed),
         auroc=area,
-        auroc_interval=(
-            None if rank is None or area is None else auroc_interval(rank, wrong, seed=seed)
-        ),
+        auroc_interval=within.auroc,
         aupr=None if rank is None else aupr(rank, wrong),
+        aupr_interval=within.aupr,
+        aupr_right=None if rank is None else aupr_right(rank, wrong),
+        aupr_right_interval=within.aupr_right,
+        fpr_at_95_tpr=None if rank is None else fpr_at_95_tpr(rank, wrong),
+        fpr_at_95_tpr_interval=within.fpr_at_95_tpr,
         aurc=None if rank is None else RiskCoverage.of(rank, wrong).area,
     )
 

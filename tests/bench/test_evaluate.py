@@ -34,6 +34,16 @@ def test_csv_counts_uncertain_as_alarm(tmp_path: Path) -> None:
     assert found["constant_predictors"] == []
 
 
+def test_right_answers_and_false_alarms_at_95_percent_caught_are_shown(tmp_path: Path) -> None:
+    path = _file(tmp_path, HEADER + ROWS)
+    (monitor,) = document("evaluate", path)["monitors"]
+    assert monitor["fpr_at_95_tpr"] == 0.5  # at the score 0.2, which 0.6 is above
+    assert monitor["aupr_right"] == pytest.approx((1 + 2 / 3) / 2)
+    shown = edgemon("evaluate", path).stdout
+    for heading in ("AUPR, wrong", "AUPR, right", "false alarms at 95 % caught"):
+        assert heading in shown
+
+
 def test_json_lines_of_run_with_a_fault_and_two_monitors(tmp_path: Path) -> None:
     rows = [
         {"prediction": "cat", "verdict": "alarm", "score": 2, "correct": False,

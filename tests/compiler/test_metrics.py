@@ -6,16 +6,29 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler.intervals import (
+    RankingIntervals,
     auroc_interval,
     clopper_pearson,
     mcc_difference_interval,
     mcc_interval,
 )
-from edgemon.compiler.metrics import Confusion, RiskCoverage, auroc, legacy, measure
+from edgemon.compiler.metrics import (
+    Confusion,
+    RiskCoverage,
+    aupr,
+    aupr_right,
+    auroc,
+    fpr_at_95_tpr,
+    legacy,
+    measure,
+)
 from tests.compiler.methods import published
 
 
@@ -122,3 +135,60 @@ def test_the_interval_of_a_difference() -> None:
     assert other is not None
     assert found[0] < one - other < found[1]
     assert found[1] - found[0] < 0.12
+
+
+rankings = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=60).map(
+    lambda rows: (np.array([v for v, _ in rows], float), np.array([w for _, w in rows]))
+)
+
+
+@given(rankings)
+def test_right_answers_are_ranked_from_the_other_end(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    score, wrong = rows
+    assert aupr_right(score, wrong) == aupr(-score, ~wrong)
+    if wrong.all():
+        assert aupr_right(score, wrong) is None
+
+
+@given(rankings)
+def test_false_alarms_at_95_percent_caught_are_those_of_the_best_threshold(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    score, wrong = rows
+    found = fpr_at_95_tpr(score, wrong)
+    if wrong.all() or not wrong.any():
+        assert found is None
+        return
+    enough = [t for t in score if 100 * int((score[wrong] >= t).sum()) >= 95 * int(wrong.sum())]
+    assert found == pytest.approx(min((score[~wrong] >= t).mean() for t in enough))
+
+
+@given(rankings, st.integers(0, 9))
+def test_measures_of_a_draw_are_those_of_its_rows(
+    rows: tuple[np.ndarray, np.ndarray], seed: int
+) -> None:
+    """One draw is an interval of one value: that of the rows that were drawn."""
+    score, wrong = rows
+    found = RankingIntervals.of(score, wrong, seed=seed, resamples=1)
+    order = np.argsort(score, kind="stable")
+    drawn = order[np.random.default_rng(seed).integers(0, len(score), len(score))]
+    for name, measure_of in (
+        ("auroc", auroc), ("aupr", aupr), ("aupr_right", aupr_right),
+        ("fpr_at_95_tpr", fpr_at_95_tpr),
+    ):  # fmt: skip
+        value, interval = measure_of(score[drawn], wrong[drawn]), getattr(found, name)
+        assert interval == (None if value is None else pytest.approx((value, value)))
+
+
+def test_every_measure_of_a_ranking_lies_in_its_interval() -> None:
+    rng = np.random.default_rng(0)
+    wrong = rng.random(400) < 0.3
+    score = rng.normal(size=400) + wrong
+    found = measure(score > 0.5, wrong, score)
+    for name in ("auroc", "aupr", "aupr_right", "fpr_at_95_tpr"):
+        low, high = getattr(found, f"{name}_interval")
+        assert low < getattr(found, name) < high
+    assert found.auroc_interval == auroc_interval(rankdata(score), wrong)
+    assert found.aupr_right is not None
+    assert found.aupr is not None
+    assert found.aupr_right > 0.7 > found.aupr
