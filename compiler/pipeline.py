@@ -52,6 +52,7 @@ from edgemon.compiler.recorder import Recorder, finite, require_seen
 from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
+from edgemon.compiler.tap_safety import follow, settle
 from edgemon.compiler.thresholds import FalseAlarmTarget, Target
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.session import MONITOR
@@ -151,6 +152,13 @@ def compile_bundle(
         for _, text in accuracy.about_input(look.to_json()):
             reporter.warn(text)
         model = recorder.model
+        if not options.taps:  # what the user named is read, or refused
+            with reporter.stage("trying the taps"):
+                moves = settle(model, chosen, recorder.changed_by(splits["test"]))
+            follow(estimators, moves, left_out)
+            found = (moves.get(t, t) for t in chosen)
+            chosen = tuple(dict.fromkeys(t for t in found if t is not None))
+            logits = tuple(t for t in (moves.get(t, t) for t in logits) if t is not None)
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
         require_seen(decision, recorded.all.values())

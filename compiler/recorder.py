@@ -19,6 +19,7 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.decision import Decision, contradicted, of_graph, of_values
+from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.recording import Progress, Recording, answers, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
@@ -26,6 +27,7 @@ from edgemon.runtime.preprocess import Preprocess
 Labels = npt.NDArray[np.int64]
 
 SAMPLE = 500  # rows of the first look at the accuracy
+FEW_ROWS = 128  # on which taps are tried
 OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
 
 
@@ -145,17 +147,33 @@ class Recorder:
                     "name the layers to read with --taps"
                 )
 
+    def changed_by(self, data: Dataset) -> Callable[[Sequence[Tensor]], int]:
+        """Of how many of a few rows do taps of these tensors, the output first, change the
+        output?"""
+        sample = data.take(self._sample(data)[:FEW_ROWS])
+        before = self._output_bytes(self.model.untapped(), sample)
+
+        def changed(tensors: Sequence[Tensor]) -> int:
+            path = self.scratch / f"tried.{self.model.tapped_name}"
+            tapped = self.model.with_taps(tuple(tensors), path)
+            return int((self._output_bytes(tapped, sample) != before).any(axis=1).sum())
+
+        return changed
+
+    def _output_bytes(self, tapped: TappedModel, data: Dataset) -> npt.NDArray[np.uint8]:
+        found = self.record(tapped, data)
+        return np.asarray(found.codes(tapped.taps[0].name)).view(np.uint8)
+
     def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
         """Does tapping leave the model's own output as it was, bit for bit?"""
         sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
-        pair = [self.record(m, sample) for m in (self.model.untapped(), tapped)]
-        name = tapped.taps[0].name
-        before, after = (np.asarray(r.codes(name)) for r in pair)
-        different = int((before.view(np.uint8) != after.view(np.uint8)).any(axis=1).sum())
+        before, after = (self._output_bytes(m, sample) for m in (self.model.untapped(), tapped))
+        different = int((before != after).any(axis=1).sum())
         if different:
             raise ParityError(
                 f"{self.model.origin}: tapping changed the model's output on {different} of "
-                f"{len(sample)} rows: choose other taps, after an activation rather than before it"
+                f"{len(sample)} rows: choose other taps, after an activation rather than before "
+                "it, and in a quantised model the quantised tensor"
             )
         return {"output_rows": len(sample), "output_mismatches": different}
 

@@ -22,7 +22,14 @@ Array = npt.NDArray[Any]
 Found = Mapping[str, tuple[str, tuple[int, ...]]]  # dtype and shape of tensors, by ONNX name
 
 # Where operators with a quantised output have its scale and zero point among their inputs.
-_QUANTISATION = {"QuantizeLinear": (1, 2), "QLinearConv": (6, 7), "QLinearMatMul": (6, 7)}
+_QUANTISATION = {
+    "QuantizeLinear": (1, 2), "QLinearConv": (6, 7), "QLinearMatMul": (6, 7), "QGemm": (7, 8),
+    "QLinearAdd": (6, 7), "QLinearMul": (6, 7), "QLinearConcat": (0, 1), "QLinearWhere": (7, 8),
+    **dict.fromkeys(
+        ("QLinearSoftmax", "QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool",
+         "QLinearAveragePool", "QLinearReduceMean"), (3, 4),
+    ),
+}  # fmt: skip
 _POST_TRANSFORMS = {
     "SOFTMAX": "softmax", "SOFTMAX_ZERO": "softmax", "LOGISTIC": "sigmoid", "PROBIT": "probit",
 }  # fmt: skip

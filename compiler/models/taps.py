@@ -8,11 +8,19 @@ from dataclasses import replace
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
-from edgemon.compiler.models.roles import Role, dense_output, has_role, is_dense, seen_through
+from edgemon.compiler.models.roles import (
+    Role,
+    data_operand,
+    dense_output,
+    has_role,
+    is_dense,
+    seen_through,
+)
 from edgemon.runtime.mirror import MIRROR, MIRRORED
 
 DTYPES = ("int8", "uint8", "int16", "float32")
 MAX_LENGTH = 1 << 20
+DYNAMIC = "DynamicQuantizeLinear"
 
 
 def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
@@ -21,13 +29,27 @@ def suggest(graph: Graph) -> dict[str, tuple[Tensor, ...]]:
     found = {}
     for rule, find in _RULES.items():
         tensors = tuple(
-            t for t in find(graph)
+            t for t in (as_stored(graph, t) for t in find(graph))
             if obstacle(graph, t) is None
             and (t.index not in graph.inputs or (rule == "penultimate" and _is_row(t)))
         )  # fmt: skip
         if tensors:
             found[rule] = tensors
     return found
+
+
+def as_stored(graph: Graph, tensor: Tensor) -> Tensor:
+    """The codes that stand for a tensor between its ``QuantizeLinear`` and ``DequantizeLinear``: an
+    output between an operator and these would break the fusion of the three into one, and change
+    the model's answers. Else the tensor itself."""
+    op, after = graph.producer(tensor.index), graph.consumers(tensor.index)
+    found = tensor
+    if op is not None and op.name == "DequantizeLinear":
+        found = graph.tensors[op.inputs[0]]
+    elif after and all(o.name == "QuantizeLinear" for o in after):
+        found = graph.tensors[after[0].outputs[0]]
+    outside = tensor.index in (*graph.inputs, *graph.outputs)
+    return found if not outside and obstacle(graph, found) is None else tensor
 
 
 def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
@@ -127,8 +149,11 @@ def obstacle(graph: Graph, tensor: Tensor) -> str | None:
     """Why a monitor cannot read this tensor, as the end of a sentence; None if it can."""
     if tensor.constant:
         return "is a constant (weights); choose a tensor that the model computes"
-    if graph.producer(tensor.index) is None and tensor.index not in graph.inputs:
+    op = graph.producer(tensor.index)
+    if op is None and tensor.index not in graph.inputs:
         return "is not computed by any operator; choose one that is"
+    if op is not None and op.name == DYNAMIC:
+        return "is quantised anew for each image; choose the tensor in front of that"
     return _unreadable(tensor)
 
 
@@ -185,12 +210,18 @@ def _penultimate(graph: Graph) -> list[Tensor]:
         if op is not None and has_role(op, Role.NORMALISING):
             op = graph.producer(seen_through(graph, op.inputs[0], through_bias=True))
         makes_scores = has_role(op, Role.WEIGHTED | Role.CLASSIFIER)
-        before = graph.data_input(op) if op is not None and makes_scores else None
+        before = data_operand(graph, op) if op is not None and makes_scores else None
         if before is not None:
-            return [graph.tensors[before]]
+            return [graph.tensors[_before_dynamic(graph, before)]]
     # Nothing stands between: neighbours, trees that another makes a vote of, densities of classes.
     entry = graph.tensors[graph.inputs[0]]
     return [entry] if _is_row(entry) else []
+
+
+def _before_dynamic(graph: Graph, index: int) -> int:
+    op = graph.producer(index)
+    dynamic = op is not None and op.name == DYNAMIC
+    return op.inputs[0] if op is not None and dynamic else index
 
 
 def _pooled(graph: Graph) -> list[Tensor]:
