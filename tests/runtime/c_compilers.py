@@ -12,13 +12,17 @@ HERE = Path(__file__).resolve().parent / "c"
 RUNTIME = HERE.parents[2] / "runtime"
 C = RUNTIME / "c"
 SOURCES = sorted((C / "src").glob("*.c"))
+GENERATOR = [
+    HERE / f"{name}.c"
+    for name in ("hostile", "generate", "generate_nodes", "generate_rules", "choices", "builder")
+]
 TESTS = [
     HERE / f"{name}.c"
     for name in (
         "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_drift", "test_rules",
-        "test_values", "test_damage", "builder", "evaluated", "sample",
+        "test_values", "test_generated", "test_damage", "evaluated", "sample",
     )
-]  # fmt: skip
+] + GENERATOR  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
 PRIVATE = f"-I{C / 'src'}"  # for tests of what happens behind em_evaluate's checks

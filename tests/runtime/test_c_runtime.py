@@ -21,6 +21,7 @@ from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.patterns import packed
 from tests.runtime.c_compilers import (
     C_FLAGS,
+    GENERATOR,
     HERE,
     PRIVATE,
     RUNTIME,
@@ -34,6 +35,7 @@ from tests.runtime.c_compilers import (
     sanitized,
 )
 
+CORPUS = sorted((HERE / "corpus").glob("*.emon"))
 SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "60"))
 
 
@@ -168,19 +170,33 @@ def patterns_artifact() -> bytes:
     return flat.write(flat.Artifact(b.program(y, monitors), "00" * 32, {}))
 
 
-def test_fuzzer_finds_nothing(sample: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["fuzz_open_evaluate", "fuzz_programs"])
+def test_fuzzer_finds_nothing(target: str, sample: Path, tmp_path: Path) -> None:
+    """Damaged files, and valid programs of all ops on hostile taps."""
     clang = need("clang")
     program, corpus = tmp_path / "fuzz", tmp_path / "corpus"
-    flags = ["-g", "-O1", "-ffp-contract=off", f"-I{C / 'include'}", f"-I{C / 'src'}"]
+    flags = ["-g", "-O1", "-ffp-contract=off", f"-I{C / 'include'}", PRIVATE, f"-I{HERE}"]
     flags += ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
-    sources = [C / "fuzz" / "fuzz_open_evaluate.c", *SOURCES]
+    sources = [C / "fuzz" / f"{target}.c", *SOURCES]
+    sources += GENERATOR if target == "fuzz_programs" else []
     command = [clang, *flags, *(str(source) for source in sources), "-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode != 0 and "fuzzer" in built.stderr and "cannot find" in built.stderr:
         pytest.skip("clang has no libFuzzer here")
     assert built.returncode == 0, built.stderr
     corpus.mkdir()
-    shutil.copy(sample, corpus)
-    (corpus / "patterns.emon").write_bytes(patterns_artifact())
+    if target == "fuzz_open_evaluate":
+        for artifact in (sample, *CORPUS):
+            shutil.copy(artifact, corpus)
+        (corpus / "patterns.emon").write_bytes(patterns_artifact())
     limits = [f"-max_total_time={SECONDS}", "-max_len=4096", "-rss_limit_mb=2048", "-timeout=10"]
     run(program, *limits, "-print_final_stats=1", corpus, cwd=tmp_path)
+
+
+def test_files_that_were_findings_are_harmless(tmp_path: Path) -> None:
+    """The corpus: what once led the runtime out of its tables, or to trust in no number."""
+    program = tmp_path / "replay"
+    sources = [C / "fuzz" / "fuzz_open_evaluate.c", HERE / "replay.c", *SOURCES]
+    run(need("gcc"), *C_FLAGS, PRIVATE, "-O1", *SANITIZERS, *sources, "-o", program)
+    assert CORPUS
+    run(program, *CORPUS)

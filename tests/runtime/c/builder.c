@@ -57,7 +57,13 @@ static void append16(bytes *part, uint32_t v) {
 static void append_f64(bytes *part, double v) { append(part, &v, 8); }
 
 void start(builder *b) {
-    memset(b, 0, sizeof *b);
+    bytes *parts[] = {&b->taps, &b->nodes, &b->tables,    &b->monitors, &b->strings,
+                      &b->data, &b->meta,  &b->self_test, &b->drift};
+    for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        parts[i]->size = 0; /* what lies behind is never read */
+    }
+    b->n_taps = b->n_nodes = b->n_tables = b->n_monitors = 0;
+    b->tables_taken = b->workspace = 0;
     append(&b->strings, "tap\0monitor", 12);
 }
 
@@ -130,8 +136,7 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     static bytes program, file;
     const uint32_t sections =
         7u + (b->self_test.size > 0) + (b->meta.size > 0) + (b->drift.size > 0);
-    memset(&program, 0, sizeof program);
-    memset(&file, 0, sizeof file);
+    program.size = 0;
     append32(&program, b->n_taps);
     append32(&program, b->n_nodes);
     append32(&program, b->n_tables);
@@ -142,6 +147,7 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     append32(&program, 0);
 
     file.size = 64 + 16 * sections;
+    memset(file.at, 0, file.size);
     uint32_t next = 64;
     add_section(&file, &next, PROGRAM, &program);
     add_section(&file, &next, TAPS, &b->taps);
@@ -170,7 +176,6 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     set32(file.at + 16, file.size);
     set32(file.at + 20, sections);
 
-    memset(a, 0, sizeof *a);
     a->file = (uint8_t *)a->aligned;
     a->size = file.size;
     memcpy(a->file, file.at, file.size);
@@ -192,13 +197,18 @@ uint8_t *field(artifact *a, uint32_t kind, uint32_t i, uint32_t offset) {
     return a->file + get32(section(a, kind) + 4) + i * record + offset;
 }
 
-/* Bit by bit, as the polynomial is defined. */
+/* Eight steps of a bit each, as the polynomial is defined: of every byte once. */
 static uint32_t crc(uint32_t state, const uint8_t *data, uint32_t size) {
-    for (uint32_t i = 0; i < size; i++) {
-        state ^= data[i];
+    static uint32_t steps[256];
+    for (uint32_t i = 0; i < 256 && steps[255] == 0; i++) {
+        uint32_t s = i;
         for (int bit = 0; bit < 8; bit++) {
-            state = (state >> 1) ^ (state & 1 ? 0xEDB88320u : 0u);
+            s = (s >> 1) ^ (s & 1 ? 0xEDB88320u : 0u);
         }
+        steps[i] = s;
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        state = (state >> 8) ^ steps[(state ^ data[i]) & 0xFF];
     }
     return state;
 }

@@ -353,6 +353,7 @@ int main(int argc, char **argv) {
     test_rule_ops();
     test_rules();
     test_values();
+    test_generated();
     test_damage();
     test_dense();
     test_drift();
