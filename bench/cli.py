@@ -114,6 +114,7 @@ def density_curve(
     label_order: Annotated[str, typer.Option(help="numeric or string.")] = "numeric",
     classes: Annotated[str, typer.Option(help="As `compile` takes it.")] = "",
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    shared_rows: Annotated[str, typer.Option(help="As `compile` takes it.")] = "refuse",
     rows: Annotated[int, typer.Option(help="At most so many test rows.")] = 5000,
     seed: Annotated[int, typer.Option(help="Of the split of the fit rows.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -127,7 +128,13 @@ def density_curve(
 
     terminal = Terminal(as_json=json)
     data = Data(
-        fit, test, Preprocess.parse(preprocess), label_order, parse_names(classes), label_column
+        fit,
+        test,
+        Preprocess.parse(preprocess),
+        label_order,
+        parse_names(classes),
+        label_column,
+        shared_rows,
     )
     document = measure(
         model, data, taps=taps, rule=rule, max_rows=rows, seed=seed, reporter=terminal

@@ -23,7 +23,7 @@ from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.data.splits import align_classes, refuse_overlap
+from edgemon.compiler.data.splits import REFUSE, align_classes, require_sharing, without_overlap
 from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
@@ -62,6 +62,10 @@ class Data:
     label_order: str = "numeric"
     classes: tuple[str, ...] | None = None
     label_column: str | None = None
+    shared_rows: str = REFUSE
+
+    def __post_init__(self) -> None:
+        require_sharing(self.shared_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +214,7 @@ def _record(
         for name, part in parts.items():
             if part.y is None:
                 raise BenchError(f"the {name} data ({part.source}) has no labels")
-        refuse_overlap(parts)
+        parts = without_overlap(parts, data.shared_rows, reporter.warn)
         classes, parts = resolve(
             align_classes(parts), model.n_classes, order=data.label_order, given=data.classes,
             warn=reporter.warn,

@@ -122,6 +122,13 @@ def compile_(
             "together, and the promise is of a new group's row."
         ),
     ] = None,
+    shared_rows: Annotated[
+        str,
+        typer.Option(
+            help="Rows of --fit, --calibrate and --test that are in two of these: refuse, drop "
+            "(from the later one), or keep (the process repeats its values)."
+        ),
+    ] = "refuse",
     repeats: Annotated[
         str,
         typer.Option(
@@ -224,6 +231,7 @@ def compile_(
         label_column=label_column,
         group=group,
         repeats=repeats,
+        shared_rows=shared_rows,
         target=target,
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,

@@ -34,6 +34,7 @@ from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import KEEP, contents, require_policy
 from edgemon.compiler.data.sources import Sources, load_sources
+from edgemon.compiler.data.splits import REFUSE, require_sharing
 from edgemon.compiler.drift import guard as drifts
 from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.emit import flat
@@ -76,6 +77,7 @@ class Options:
     label_column: str | None = None
     decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
     repeats: str = KEEP  # do rows that repeat others count? see ``data.repeats``
+    shared_rows: str = REFUSE  # that are in two of the given parts: see ``data.splits``
     exif: str = "ignore"  # or "apply": see ``data.images``
     group: str | None = None  # what says which rows belong together, see ``data.groups``
     target: str = targets.DEFAULT
@@ -102,7 +104,8 @@ class Options:
             "classes": None if self.classes is None else list(self.classes),
             "decision_threshold": self.decision_threshold, "exif": self.exif,
             "convert": self.convert, "group": self.group,
-            "repeats": self.repeats, "promise": self.target_rate.whose,
+            "repeats": self.repeats, "shared_rows": self.shared_rows,
+            "promise": self.target_rate.whose,
             "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
             "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
@@ -254,6 +257,7 @@ def _require_sound(options: Options) -> None:
     if options.decision_threshold is not None and not math.isfinite(options.decision_threshold):
         raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
     require_policy(options.repeats)
+    require_sharing(options.shared_rows)
     require_run_length(options.drift_run_length)
 
 
@@ -269,7 +273,7 @@ def _open(
         splits = load_sources(
             sources, scratch, seed=options.seed, label_column=options.label_column,
             pictures=Pictures.of(options.preprocess, model.input, options.exif),
-            group=options.group, repeats=options.repeats,
+            group=options.group, repeats=options.repeats, shared_rows=options.shared_rows,
             progress=progress, warn=reporter.warn,
         )  # fmt: skip
     classes, splits = resolve(

@@ -454,3 +454,16 @@ def test_values_that_the_input_clips_and_a_better_preprocessing_are_said(tmp_pat
     )
     assert plain["clipped_share"] == 0
     assert plain["input"]["better"] is None
+
+
+def test_a_row_in_two_published_parts_can_be_left_out_of_the_later(tmp_path: Path) -> None:
+    parts = ("--fit", f"{DATA}[0:800]", "--calibrate", f"{DATA}[799:1100]", "--test")
+    common = ("compile", MODEL, *parts, f"{DATA}[1100:1395]", "--monitor", "softmax")
+    assert "--shared-rows drop" in refused(*common, "--out", tmp_path / "b")
+    result = edgemon(*common, "--shared-rows", "drop", "--out", tmp_path / "b")
+    assert result.exit_code == 0, result.stderr
+    assert "1 of 301 rows are in an earlier part too" in result.stderr
+    found = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert found["rows"] == {"fit": 800, "threshold": 300, "test": 295}
+    with np.load(tmp_path / "b" / "splits.npz") as splits:
+        assert 799 not in splits["threshold"]

@@ -14,8 +14,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.data.splits import align_classes, refuse_overlap
-from edgemon.compiler.errors import DataError
+from edgemon.compiler.data.splits import KEEP, align_classes, without_overlap
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
@@ -51,10 +50,9 @@ def load_rows(
     for name, data in parts.items():
         if data.y is None:
             raise BenchError(f"the {name} data ({data.source}) has no labels")
-    try:
-        refuse_overlap(parts)
-    except DataError as error:  # a published split is what it is
-        reporter.warn(f"case {case.name!r}: {error}")
+    without_overlap(  # a published split is what it is
+        parts, KEEP, lambda text: reporter.warn(f"case {case.name!r}: {text}")
+    )
     parts = _numbered(case, align_classes(parts), labels, reporter)
     novel: dict[str, Dataset] = {}
     if case.unknown_labels == NOVEL:

@@ -13,7 +13,7 @@ import numpy as np
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, file_of, load
 from edgemon.compiler.data.repeats import KEEP, treated
-from edgemon.compiler.data.splits import align_classes, refuse_overlap, split
+from edgemon.compiler.data.splits import REFUSE, align_classes, split, without_overlap
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
 
@@ -51,12 +51,13 @@ def load_sources(
     pictures: Pictures = Pictures(),  # noqa: B008 - immutable
     group: str | None = None,
     repeats: str = KEEP,
+    shared_rows: str = REFUSE,
     progress: Progress | None = None,
     warn: Callable[[str], None],
 ) -> dict[str, Dataset]:
-    """The fit, threshold and test rows: labelled, and no row in two of them. Of rows that repeat
-    others see ``repeats.treated``. With ``group`` (see
-    ``load``) no group is in two of them either; of the groups of different files see
+    """The fit, threshold and test rows: labelled, and no row in two of them, or see
+    ``splits.without_overlap``. Of rows that repeat others see ``repeats.treated``. With ``group``
+    (see ``load``) no group is in two of them either; of the groups of different files see
     ``keep_groups_apart``."""
     found: dict[str, Dataset] = {}
     for name, spec in sources.described().items():
@@ -68,7 +69,7 @@ def load_sources(
     if sources.data is None:
         for name, data in found.items():
             _require_labels(data, f"the {name} data")
-        refuse_overlap(found)
+        found = without_overlap(found, shared_rows, warn)
         keep_groups_apart(found, warn)
         return align_classes(found)
     whole = treated(found["data"], repeats, seed, warn)

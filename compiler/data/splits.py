@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,12 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.loading import Dataset, unheard
 from edgemon.compiler.errors import DataError
 
 Indices = npt.NDArray[np.int64]
 
+REFUSE, DROP, KEEP = SHARING = ("refuse", "drop", "keep")  # of rows that are in two parts
 FRACTIONS = (0.6, 0.2, 0.2)
 
 
@@ -102,22 +103,64 @@ def divide(
     return np.sort(first), np.sort(second)
 
 
-def refuse_overlap(parts: Mapping[str, Dataset]) -> None:
-    """Raises DataError if a row of one part has the same content as a row of another."""
-    owners: defaultdict[bytes, set[str]] = defaultdict(set)
-    for name, data in parts.items():
-        for digest in data.fingerprints():
-            owners[digest].add(name)
-    shared: defaultdict[tuple[str, ...], int] = defaultdict(int)
-    for names in owners.values():
-        if len(names) > 1:
-            shared[tuple(n for n in parts if n in names)] += 1
-    if shared:
-        counts = ", ".join(f"{n} in {' and '.join(names)}" for names, n in shared.items())
+def without_overlap(
+    parts: Mapping[str, Dataset], policy: str = REFUSE, warn: Callable[[str], None] = unheard
+) -> dict[str, Dataset]:
+    """The parts, in their order, where rows of one may have the same content as rows of another:
+    "refuse" them (raises DataError), "drop" them from each part but the first that has them, or
+    "keep" them, as draws of a process that repeats its values (see ``data.repeats``). Raises
+    DataError too if nothing is left of a part."""
+    digests = {name: data.fingerprints() for name, data in parts.items()}
+    counts = _shared(digests)
+    if not counts:
+        return dict(parts)
+    said = ", ".join(f"{n} in {' and '.join(names)}" for names, n in counts.items())
+    if policy == REFUSE:
         raise DataError(
             f"fit, threshold and test rows must differ, but equal rows are in two of them "
-            f"({counts}); remove the repeated rows, or give other row ranges"
+            f"({said}); remove the repeated rows, give other row ranges, or leave them out of the "
+            f"later part with --shared-rows {DROP}"
         )
+    if policy == KEEP:
+        warn(
+            f"equal rows are in two parts ({said}) and are kept; that is sound only where the "
+            "process that gives rows repeats its values, and they are no copies"
+        )
+        return dict(parts)
+    seen: set[bytes] = set()
+    found = {}
+    for name, data in parts.items():
+        new = np.array([digest not in seen for digest in digests[name]], bool)
+        if not new.any():
+            raise DataError(f"{data.source} ({name}): all of its rows are in an earlier part too")
+        if not new.all():
+            warn(
+                f"{data.source} ({name}): {int((~new).sum()):,} of {len(data):,} rows are in an "
+                f"earlier part too ({said}) and are left out; where the process that gives rows "
+                f"repeats its values, --shared-rows {KEEP} is right"
+            )
+        found[name] = data if new.all() else data.take(np.flatnonzero(new))
+        seen.update(digests[name])
+    return found
+
+
+def require_sharing(policy: str) -> None:
+    """Raises DataError for what is no policy of ``without_overlap``."""
+    if policy not in SHARING:
+        raise DataError(f"--shared-rows {policy}: use {', '.join(SHARING)}")
+
+
+def _shared(digests: Mapping[str, Sequence[bytes]]) -> dict[tuple[str, ...], int]:
+    """How many contents are in several parts, by which."""
+    owners: defaultdict[bytes, set[str]] = defaultdict(set)
+    for name, own in digests.items():
+        for digest in own:
+            owners[digest].add(name)
+    counts: defaultdict[tuple[str, ...], int] = defaultdict(int)
+    for names in owners.values():
+        if len(names) > 1:
+            counts[tuple(n for n in digests if n in names)] += 1
+    return counts
 
 
 def align_classes(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:

@@ -13,10 +13,12 @@ from edgemon.compiler.data.splits import (
     align_classes,
     cut,
     divide,
-    refuse_overlap,
+    require_sharing,
     split,
+    without_overlap,
 )
 from edgemon.compiler.errors import DataError
+from tests.compiler.data.files import all_rows
 
 labels = st.lists(st.integers(0, 6), min_size=40, max_size=300).map(np.array)
 # Labels and groups: a group's rows need not have one label.
@@ -180,8 +182,45 @@ def test_equal_rows_in_two_parts_are_counted_and_refused(tmp_path: Path) -> None
     }
     says = "1 in fit and threshold and test, 1 in fit and threshold"
     with pytest.raises(DataError, match=says):
-        refuse_overlap(parts)
-    refuse_overlap({"fit": parts["fit"], "test": _data(tmp_path, "other", [6, 7])})
+        without_overlap(parts)
+    without_overlap({"fit": parts["fit"], "test": _data(tmp_path, "other", [6, 7])})
+
+
+def test_rows_of_two_published_parts_are_left_out_of_the_later_one(tmp_path: Path) -> None:
+    """One row that stood in two of the parts ended compile, and nothing could be said against."""
+    parts = {
+        "fit": _data(tmp_path, "fit", [1, 2, 3, 3]),
+        "threshold": _data(tmp_path, "threshold", [4, 2, 1, 4]),
+        "test": _data(tmp_path, "test", [5, 1, 4, 6]),
+    }
+    said: list[str] = []
+    found = without_overlap(parts, "drop", said.append)
+    assert [all_rows(d).ravel().tolist() for d in found.values()] == [[1, 2, 3, 3], [4, 4], [5, 6]]
+    assert ["2 of 4 rows" in s for s in said] == [True, True]
+    assert list(without_overlap(parts, "keep", said.append).values()) == list(parts.values())
+    assert "are kept" in said[-1]
+    parts["test"] = _data(tmp_path, "none", [1, 4])
+    with pytest.raises(DataError, match="all of its rows are in an earlier part"):
+        without_overlap(parts, "drop", said.append)
+    with pytest.raises(DataError, match="--shared-rows drop"):
+        without_overlap(parts)
+    with pytest.raises(DataError, match="--shared-rows maybe: use refuse, drop, keep"):
+        require_sharing("maybe")
+
+
+@given(values=st.lists(st.lists(st.integers(0, 9), min_size=1), min_size=3, max_size=3))
+def test_what_is_left_shares_no_row_and_loses_no_content(
+    values: list[list[int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    parts = {n: _data(folder, n, v) for n, v in zip("abc", values, strict=True)}
+    try:
+        found = without_overlap(parts, "drop")
+    except DataError:
+        return
+    contents = [set(all_rows(d).ravel().tolist()) for d in found.values()]
+    assert sum(map(len, contents)) == len(set.union(*contents))
+    assert set.union(*contents) == set(np.concatenate(values).tolist())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +241,7 @@ def test_a_copy_in_another_dtype_or_shape_is_an_equal_row(
     np.save(tmp_path / "b.npy", copy(x))
     parts = {name: load(str(tmp_path / f"{name}.npy"), tmp_path) for name in "ab"}
     with pytest.raises(DataError, match="3 in a and b"):
-        refuse_overlap(parts)
+        without_overlap(parts)
 
 
 def _words(folder: Path, name: str, words: list[str]) -> Dataset:
