@@ -24,6 +24,8 @@ from edgemon.runtime.errors import EdgemonError
 Progress = Callable[[int, int], None]
 
 BLOCK_BYTES = 4 << 20
+FREELY_INFLATED_BYTES = 8 << 20
+MOST_INFLATED = 200  # times; photographs and tables inflate 1 to 20 times, zeros a thousand
 PAIRS = (
     ("x", "y"),
     ("X", "y"),
@@ -76,6 +78,8 @@ def read_npz(
         keys = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
         images, labels = _keys(path, keys)
         columns = () if group is None else columns_of(group, keys, str(path))
+        for name in filter(None, (images, labels, *(c.name for c in columns))):
+            _require_inflatable(archive.getinfo(f"{name}.npy"), path)
         with archive.open(f"{images}.npy") as stream:
             header = read_header(stream, f"{path} ({images})")
             _require_numbers(f"{path} ({images})", header.dtype)
@@ -90,6 +94,18 @@ def read_npz(
             stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
             x = _unpack(stream, header, len(wanted), folder / "x.npy", progress)
     return Loaded(x, np.arange(len(wanted)), y, names, wanted.start, groups)
+
+
+def _require_inflatable(member: zipfile.ZipInfo, path: Path) -> None:
+    """Raises DataError for what a few bytes inflate to much, by the directory of the archive, which
+    bounds what is read: nothing has been inflated yet."""
+    limit = max(FREELY_INFLATED_BYTES, MOST_INFLATED * member.compress_size)
+    if member.file_size > limit:
+        raise DataError(
+            f"{path} ({member.filename.removesuffix('.npy')}): {member.compress_size:,} bytes "
+            f"would inflate to {member.file_size:,}, and edgemon inflates {MOST_INFLATED} times at "
+            "most; if it is what you mean, save it with numpy.savez, which does not compress"
+        )
 
 
 def _groups(

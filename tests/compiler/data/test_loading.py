@@ -198,16 +198,18 @@ def test_a_range_of_thousands_of_digits_is_refused(npz: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("labels", ["longer than the images", "longer than its header"])
-def test_labels_of_a_zip_bomb_are_not_unpacked(tmp_path: Path, labels: str) -> None:
+def test_labels_that_are_longer_than_they_should_be_are_not_read(
+    tmp_path: Path, labels: str
+) -> None:
     rows = 10 if labels == "longer than its header" else 200_000_000
     header = _npy_header(rows)
     path = tmp_path / "d.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         with archive.open("x.npy", "w") as file:
             np.save(file, X)
         with archive.open("y.npy", "w") as file:
             file.write(header)
-            for _ in range(50):
+            for _ in range(10):
                 file.write(bytes(4 << 20))
     tracemalloc.start()
     if rows == 10:
@@ -256,3 +258,27 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < peaks[0] + 16_000  # KiB, where the data grew by 114,000
+
+
+@pytest.mark.parametrize("key", ["x", "y", "track"])
+def test_what_inflates_a_thousandfold_is_refused_before_it_is_inflated(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 3 << 20
+    arrays = {"x": np.zeros((8, 2), np.uint8), "y": np.zeros(8, np.int64)}
+    shape = (rows, 4) if key == "x" else (rows,)
+    np.savez_compressed(
+        tmp_path / "d.npz", **{**arrays, key: np.zeros(shape, np.uint8 if key == "x" else np.int64)}
+    )
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was inflated"))
+    group = "track" if key == "track" else None
+    with pytest.raises(DataError, match=rf"\({key}\): .* would inflate to .*200 times at most"):
+        load(str(tmp_path / "d.npz"), tmp_path, group=group)
+
+
+def test_much_that_was_not_compressed_and_little_that_was_is_read(tmp_path: Path) -> None:
+    large, small = np.zeros((3 << 10, 4 << 10), np.uint8), np.zeros((1 << 10, 4 << 10), np.uint8)
+    np.savez(tmp_path / "large.npz", x=large, y=np.zeros(len(large), np.int64))
+    np.savez_compressed(tmp_path / "small.npz", x=small, y=np.zeros(len(small), np.int64))
+    assert len(load(str(tmp_path / "large.npz"), tmp_path)) == len(large)
+    assert len(load(str(tmp_path / "small.npz"), tmp_path)) == len(small)
