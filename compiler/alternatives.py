@@ -48,6 +48,8 @@ class Order:
 def ways(preprocess: Preprocess, spec: InputSpec, rows: Array) -> list[Way]:
     """Other preprocessings of images or feature vectors like ``rows`` (n, ...) that could be
     meant: scalings, and of colours also their order."""
+    if spec.takes_tokens:
+        return []  # a scaled word is another word
     channels = _channels(preprocess, spec)
     found = [preprocess]
     texts = _scalings(preprocess, rows, colours=channels == 3)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.errors import NotFiniteError
-from edgemon.runtime.preprocess import InputSpec, Preprocess, to_codes
+from edgemon.runtime.preprocess import FLOAT_INPUTS, InputSpec, Preprocess, to_codes
 
 MUCH_CLIPPED = 0.01  # a model that was quantised on alike data clips less
 LITTLE_USED = 1 / 16
@@ -38,8 +38,9 @@ class InputRange:
 def measure(
     images: Iterable[npt.NDArray[Any]], preprocess: Preprocess, spec: InputSpec
 ) -> InputRange | None:
-    """How images fill an input; None where it takes floats, of which no range is known."""
-    if spec.dtype == "float32":
+    """How images fill an input; None where it takes floats or tokens, of which no range is
+    known."""
+    if spec.dtype in FLOAT_INPUTS or spec.takes_tokens:
         return None
     found = []
     for image in images:

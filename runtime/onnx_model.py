@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ class OnnxClassifier:
         if len(self.inputs) != 1:
             raise BackendError(f"{self._model}: the model has {len(self.inputs)} inputs, not one")
         ((name, buffer),) = self.inputs.items()
-        shape = buffer.shape[1:]
-        return InputSpec(name, shape, str(buffer.dtype), layout=layout_of(shape))
+        spec = InputSpec.of_tensor(name, buffer.shape, str(buffer.dtype))
+        return replace(spec, layout=layout_of(spec.shape))
 
     def invoke(self, x: Array) -> None:
         """Run the model on one input tensor (see ``preprocess.to_input``)."""

@@ -21,10 +21,13 @@ Float32 = npt.NDArray[np.float32]
 
 CHANNELS = ("asis", "rgb", "bgr", "gray")
 LAYOUTS = ("auto", "nhwc", "nchw")
+LARGEST_TOKEN = 1 << 24  # below which float32, in which images are prepared, is exact
 LARGEST_SIDE = 4096  # of a resized image, in pixels
 LARGEST_SOURCE_SIDE = 16384
 INPUT = -1  # in place of an output's position: the input tensor itself, which no graph gives back
-INTEGER_INPUTS = ("int8", "uint8", "int16", "int32")
+FLOAT_INPUTS = ("float32", "float64", "float16")
+INTEGER_INPUTS = ("int8", "uint8", "int16", "int32", "int64")
+TOKENS = ("int32", "int64")  # dtypes of inputs that, without a scale, take numbers of something
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,7 @@ class InputSpec:
     """The classifier's input: ``shape`` without the batch axis, real = scale * (code - zero_point).
 
     ``scale`` is 0 where the tensor is not quantised. ``layout`` is "nchw" where channels come
-    first, else "nhwc".
+    first, else "nhwc". ``batch``: has the tensor a batch axis? An input of sound may have none.
     """
 
     name: str
@@ -192,6 +195,23 @@ class InputSpec:
     scale: float = 0.0
     zero_point: int = 0
     layout: str = "nhwc"
+    batch: bool = True
+
+    @property
+    def tensor_shape(self) -> tuple[int, ...]:
+        """That of the whole tensor, of one image."""
+        return (1, *self.shape) if self.batch else self.shape
+
+    @property
+    def takes_tokens(self) -> bool:
+        """Does it take whole numbers that stand for something, as words, and measure nothing?"""
+        return self.dtype in TOKENS and not self.scale
+
+    @classmethod
+    def of_tensor(cls, name: str, shape: tuple[int, ...], dtype: str) -> InputSpec:
+        """Of a tensor with this shape; one of a single axis has no batch, unless of length 1."""
+        batch = len(shape) != 1 or shape[0] == 1
+        return cls(name, shape[1:] if batch else shape, dtype, batch=batch)
 
     def to_json(self) -> dict[str, object]:
         """A JSON object; numbers keep every bit."""
@@ -202,6 +222,7 @@ class InputSpec:
             "scale": self.scale,
             "zero_point": self.zero_point,
             "layout": self.layout,
+            **({} if self.batch else {"batch": False}),
         }
 
     @classmethod
@@ -215,6 +236,7 @@ class InputSpec:
                 scale=float(found["scale"]),
                 zero_point=int(found["zero_point"]),
                 layout=str(found.get("layout", "nhwc")),
+                batch=bool(found.get("batch", True)),
             )
             if spec.layout not in LAYOUTS[1:]:
                 raise ValueError(spec.layout)
@@ -224,7 +246,7 @@ class InputSpec:
 
 
 def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> Array:
-    """The input tensor of one image: shape (1, *spec.shape), dtype ``spec.dtype``.
+    """The input tensor of one image: shape ``spec.tensor_shape``, dtype ``spec.dtype``.
 
     A quantised input takes ``round(v / scale + zero_point)``, half to even, saturated; an
     unquantised integer input takes ``round(v)``, saturated. An input with channels first takes the
@@ -233,9 +255,14 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     InputError on a wrong shape, NotFiniteError on a NaN or an infinity.
     """
     v = to_codes(image, preprocess, spec)
-    if spec.dtype == "float32":
-        return np.ascontiguousarray(v)
+    if spec.dtype in FLOAT_INPUTS:
+        return np.ascontiguousarray(v, spec.dtype)
     limits = np.iinfo(spec.dtype)
+    if spec.takes_tokens and (np.abs(v) > LARGEST_TOKEN).any():
+        raise InputError(
+            f"the model's input {spec.name!r} takes whole numbers, and {np.abs(v).max():.15g} is "
+            "more than float32 holds exactly; give numbers up to 2^24"
+        )
     return np.clip(v, limits.min, limits.max).astype(spec.dtype)
 
 
@@ -254,8 +281,8 @@ def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     v = v.reshape(needed)
     if layout == "nchw" and v.ndim == 3:
         v = np.moveaxis(v, -1, 0)
-    v = v.reshape((1, *spec.shape))
-    if spec.dtype == "float32":
+    v = v.reshape(spec.tensor_shape)
+    if spec.dtype in FLOAT_INPUTS:
         return v
     if spec.dtype not in INTEGER_INPUTS:
         raise InputError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,13 +81,9 @@ class Classifier:
             raise BackendError(f"{self._model}: the model has {len(self._inputs)} inputs, not one")
         detail = self._inputs[0]
         scale, zero_point = detail["quantization"]
-        return InputSpec(
-            name=str(detail["name"]),
-            shape=tuple(int(n) for n in detail["shape"][1:]),
-            dtype=str(np.dtype(detail["dtype"])),
-            scale=float(scale),
-            zero_point=int(zero_point),
-        )
+        shape = tuple(int(n) for n in detail["shape"])
+        spec = InputSpec.of_tensor(str(detail["name"]), shape, str(np.dtype(detail["dtype"])))
+        return replace(spec, scale=float(scale), zero_point=int(zero_point))
 
     @property
     def interpreter(self) -> Any:

@@ -22,9 +22,10 @@ def write_tiny(
     signature: bool = True,
     outputs: Sequence[int] = (5,),
     entry: tuple[int, ...] = (1, 4),
+    fed: bool = False,
 ) -> Path:
     """Write it; a name None leaves the tensor without one. ``entry``: shape of the input, with its
-    4 elements."""
+    4 elements. ``fed``: is w2 a second input?"""
     model: Any = schema.ModelT()
     model.version = 3
     model.buffers = [_buffer(None), _buffer(W1), _buffer(W2)]
@@ -35,10 +36,10 @@ def write_tiny(
     graph: Any = schema.SubGraphT()
     shapes = (entry, (3, 4), (1, 3), (3, 3), (1, 3), (1, 3))
     graph.tensors = [
-        _tensor(n, s, {1: 1, 3: 2}.get(i, 0))
+        _tensor(n, s, ({1: 1} if fed else {1: 1, 3: 2}).get(i, 0))
         for i, (n, s) in enumerate(zip(names, shapes, strict=True))
     ]
-    graph.inputs, graph.outputs = [0], list(outputs)
+    graph.inputs, graph.outputs = [0, 3] if fed else [0], list(outputs)
     graph.operators = [
         _operator(0, [0, 1, -1], [2], _dense(schema.ActivationFunctionType.RELU)),
         _operator(0, [2, 3, -1], [4], _dense(schema.ActivationFunctionType.NONE)),
@@ -48,7 +49,8 @@ def write_tiny(
     if signature:
         entry: Any = schema.SignatureDefT()
         entry.signatureKey = "serving_default"
-        entry.inputs, entry.outputs = [_map("x", 0)], [_map(f"y{i}", i) for i in outputs]
+        entry.inputs = [_map("x", 0), _map("w", 3)] if fed else [_map("x", 0)]
+        entry.outputs = [_map(f"y{i}", i) for i in outputs]
         model.signatureDefs = [entry]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")

@@ -19,12 +19,12 @@ from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
 from edgemon.compiler.models.selection import Prepared
 from edgemon.compiler.models.taps import as_tap, head, obstacle, tap_of
-from edgemon.runtime.preprocess import INPUT, InputSpec
+from edgemon.runtime.preprocess import FLOAT_INPUTS, INPUT, INTEGER_INPUTS, InputSpec
 
 Reals = npt.NDArray[np.float64]
 
 PROBE_S = 60.0
-INPUT_DTYPES = ("float32", "int8", "uint8", "int16")
+INPUT_DTYPES = (*FLOAT_INPUTS, *INTEGER_INPUTS)
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,8 @@ class Model(ABC):
         if not self.graph.inputs:
             raise ModelError(f"{self.origin}: the model has no input")
         tensor = self.graph.tensors[self.graph.inputs[0]]
-        return InputSpec(
-            tensor.name, tensor.shape[1:], tensor.dtype, tensor.scale, tensor.zero_point
-        )
+        spec = InputSpec.of_tensor(tensor.name, tensor.shape, tensor.dtype)
+        return replace(spec, scale=tensor.scale, zero_point=tensor.zero_point)
 
     @property
     def output(self) -> Tap:
@@ -131,10 +130,11 @@ class Model(ABC):
                 f"{self.origin}: the input is {entry.dtype}; edgemon can fill "
                 f"{', '.join(INPUT_DTYPES)}"
             )
-        if not entry.shape or entry.shape[0] != 1 or any(n < 1 for n in entry.shape):
+        of_one = entry.shape[:1] == (1,) or len(entry.shape) == 1
+        if not of_one or any(n < 1 for n in entry.shape):
             raise ModelError(
                 f"{self.origin}: the input has the shape {entry.shape}; edgemon needs a batch of "
-                "one image of fixed size, (1, ...)"
+                "one image of fixed size, (1, ...), or one axis without a batch"
             )
         self._require_class_axis()
 

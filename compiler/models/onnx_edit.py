@@ -16,6 +16,7 @@ from edgemon.compiler.models.selection import fitting
 
 Array = npt.NDArray[Any]
 
+WIDE = ("float64", "float16")  # of scores
 LARGEST = 2_000_000_000  # bytes: what one protobuf message, and so a bundle's model, can hold
 
 
@@ -83,6 +84,13 @@ def only_output(model: Any, name: str, found: Found) -> bytes:
         del stored[:]
         stored.extend(kept)
     del graph.output[:]
+    dtype, shape = found.get(name, ("", ()))
+    if dtype in WIDE:  # monitors read float32
+        narrow = f"{name}_float32"
+        graph.node.append(
+            onnx.helper.make_node("Cast", [name], [narrow], to=onnx.TensorProto.FLOAT)
+        )
+        return with_output(model, narrow, {narrow: ("float32", shape)})
     return with_output(model, name, found)
 
 

@@ -51,7 +51,8 @@ class OnnxModel(Model):
             chosen = outputs.choose(graph, selection.output)
             named = onnx_edit.class_names(parsed)
             left_out = tuple(graph.tensors[i].name for i in graph.outputs if i != chosen)
-            if scratch and chosen is not None and graph.outputs != (chosen,):
+            wide = chosen is not None and graph.tensors[chosen].dtype in onnx_edit.WIDE
+            if scratch and chosen is not None and (wide or graph.outputs != (chosen,)):
                 inside = onnx_edit.only_output(parsed, names[chosen], found)
                 at = scratch / "selected.onnx"
                 at.write_bytes(inside)
