@@ -2,6 +2,7 @@
 # make test        the whole test suite, linters and type checks included
 # make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
 #                  their environment 2.5 GB
+# make coverage    how much of the C runtime its tests reach, under sanitizers
 # make format      format Python and C
 # make clean       remove everything that make made
 #
@@ -22,7 +23,7 @@ PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
 JOBS ?= 2
 
-.PHONY: demo test test-keras lint types unit devices system format clean
+.PHONY: demo test test-keras coverage lint types unit devices system format clean
 
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
@@ -49,14 +50,17 @@ test-keras: $(KERAS)/installed
 	$(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras.py tests/compiler/models/test_opening.py
 
+coverage: system $(DEV)/installed
+	$(DEV)/bin/python -m tests.runtime.c_coverage
+
 devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
 
-# Debian packages that the fuzz test needs; without root the test skips and says so.
+# Debian packages that fuzzing and coverage need; without root those tests skip and say so.
 system:
-	@if ! command -v clang >/dev/null || ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer* >/dev/null 2>&1; then \
+	@if ! command -v clang >/dev/null || ! command -v llvm-cov >/dev/null || ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer* >/dev/null 2>&1; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang libclang-rt-14-dev >/dev/null; \
-	  else echo "clang with libFuzzer is not installed: the fuzz test will be skipped"; fi; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang llvm libclang-rt-14-dev >/dev/null; \
+	  else echo "clang with libFuzzer and llvm-cov is not installed: fuzzing and coverage are skipped"; fi; \
 	fi
 
 format: $(DEV)/installed

@@ -19,8 +19,9 @@ GENERATOR = [
 TESTS = [
     HERE / f"{name}.c"
     for name in (
-        "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_drift", "test_rules",
-        "test_values", "test_generated", "test_damage", "evaluated", "sample",
+        "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_dtypes", "test_drift",
+        "test_rules", "test_limits", "test_values", "test_generated", "test_damage", "evaluated",
+        "sample",
     )
 ] + GENERATOR  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

@@ -19,6 +19,7 @@ import pytest
 from edgemon.compiler.emit import flat
 from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.patterns import packed
+from tests.runtime import c_coverage
 from tests.runtime.c_compilers import (
     C_FLAGS,
     GENERATOR,
@@ -58,6 +59,12 @@ def test_runtime_under_sanitizers(compiler: str, optimisation: str, tmp_path: Pa
     run(cc, *C_FLAGS, PRIVATE, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
     out = run(program)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", out, re.MULTILINE), out
+
+
+def test_the_tests_reach_the_runtime(tmp_path: Path) -> None:
+    found = c_coverage.measure(tmp_path)
+    assert found.lines >= c_coverage.LEAST_LINES, found.table
+    assert found.branches >= c_coverage.LEAST_BRANCHES, found.table
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-Os", "-O3"])

@@ -9,7 +9,7 @@
 static int is_open(const em_monitor *m) { return m != NULL && m->file != NULL; }
 
 static em_status check_workspace(const em_monitor *m, const void *workspace, size_t size) {
-    if (workspace == NULL && m->workspace_size > 0) {
+    if (workspace == NULL) {
         return EM_E_NULL;
     }
     if ((uintptr_t)workspace % 8 != 0) {

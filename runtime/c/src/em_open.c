@@ -59,8 +59,8 @@ static em_status check_header(const em_header *h, size_t size) {
     if (h->major != EM_FORMAT_MAJOR) {
         return EM_E_VERSION; /* H2 */
     }
-    if (h->size != size || h->size > EM_MAX_FILE || h->size % 16 != 0) {
-        return EM_E_SIZE; /* H4 */
+    if (h->size != size || h->size % 16 != 0) {
+        return EM_E_SIZE; /* H4; em_open has seen to the largest size */
     }
     if (h->sections < 1 || h->sections > 32) {
         return EM_E_COUNT; /* H5 */
@@ -100,8 +100,8 @@ static em_status check_sections(em_reader *r, uint32_t count) {
         if (s.reserved != 0) {
             return EM_E_RESERVED; /* S5 */
         }
-        if (s.offset != end || s.offset > size || s.size > size - s.offset) {
-            return EM_E_SECTION; /* S3 */
+        if (s.offset != end || s.size > size - s.offset) { /* end <= size */
+            return EM_E_SECTION;                           /* S3 */
         }
         end = em_round_up(s.offset + s.size, 16); /* <= size, itself a multiple of 16 */
         if (!is_zero(r->m.file + s.offset + s.size, end - (s.offset + s.size))) {
@@ -174,10 +174,10 @@ static em_status check_program(em_reader *r) {
 static em_status check_name(const em_reader *r, uint32_t offset) {
     const em_section *s = &r->section[EM_S_STRINGS];
     const uint8_t *strings = r->m.file + s->offset;
-    for (uint32_t i = 0; i < 256; i++) {
-        if (offset >= s->size || i >= s->size - offset) {
-            return EM_E_STRING; /* X1 */
-        }
+    if (offset >= s->size) {
+        return EM_E_STRING; /* X1 */
+    }
+    for (uint32_t i = 0; i < 256; i++) { /* never beyond the section's last byte, a NUL: X3 */
         const uint8_t c = strings[offset + i];
         if (c == 0) {
             return EM_OK;

@@ -59,7 +59,7 @@ EM_INTERNAL em_status em_check_hamming(const em_reader *r, const em_node *node, 
 /* The smallest w with n <= 2^w. */
 EM_INLINE uint32_t em_width(uint32_t n) {
     uint32_t w = 0;
-    while (w < 32 && (UINT64_C(1) << w) < n) {
+    while ((UINT64_C(1) << w) < n) {
         w++;
     }
     return w;

@@ -305,8 +305,6 @@ static em_status check_op(const em_reader *r, const em_node *node, em_facts x, e
         fits = f32;
         *result = (em_facts){EM_F32, node->length, 0};
         break;
-    default:
-        break;
     }
     return fits ? EM_OK : EM_E_NODE;
 }
@@ -359,7 +357,7 @@ static em_status check_tables_taken(em_reader *r, const em_node *node) {
 }
 
 static em_status check_result(em_reader *r, const em_node *node, em_facts result) {
-    if (node->dtype != result.dtype || node->length != result.length || result.length < 1 ||
+    if (node->dtype != result.dtype || node->length != result.length ||
         result.length > EM_MAX_LENGTH) {
         return EM_E_NODE; /* N2, N3 */
     }

@@ -18,7 +18,9 @@ void expect_f32(const char *file, int line, const char *what, float got, float w
 void test_damage(void);
 void test_dense(void);
 void test_drift(void);
+void test_dtypes(void);
 void test_generated(void);
+void test_limits(void);
 void test_ops(void);
 void test_rule_ops(void);
 void test_rules(void);

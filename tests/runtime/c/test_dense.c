@@ -366,6 +366,17 @@ static void unaligned_tap_is_a_fault(void) {
       set16(FIELD(NODES, N_CLIP, 22), 31))                                                         \
     X(CLIP_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_UPPER, 0), EM_F32))                            \
     X(CLIP_NAN, EM_E_VALUE, set32(CONTENT(T_UPPER_F32, 0), F32_NAN))                               \
+    X(TABLES_ORIGIN_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_ORIGIN, 0), EM_I32))                  \
+    X(TABLES_RATE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_RATE, 0), EM_I32))                      \
+    X(TABLES_SHAPE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_SHAPE, 0), EM_I32))                    \
+    X(TABLES_BINS_65537, EM_E_TABLE, set32(CONTENT(T_SHAPE, 4), 65537))                            \
+    X(TABLES_BINS_5, EM_E_TABLE, set32(CONTENT(T_SHAPE, 4), 5))                                    \
+    X(KERNELS_SHAPE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_KERNEL_SHAPE, 0), EM_I32))            \
+    X(KERNELS_SCALE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_SCALE, 0), EM_I32))                   \
+    X(KERNELS_WEIGHT_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_LOG_WEIGHT, 0), EM_I32))             \
+    X(DISTANCES_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_CENTRES_F32, 0), EM_I32))                 \
+    X(TABLE_BEHIND_THE_END, EM_E_TABLE, set32(FIELD(TABLES, T_UPPER, 8), 5),                       \
+      set32(FIELD(TABLES, T_UPPER_F32, 4), get32(FIELD(TABLES, T_UPPER_F32, 4)) + 16))             \
     X(PREDICTED_IS_NO_CLASS, EM_E_NODE, set32(FIELD(PROGRAM, 0, 16), VALUE(N_MAX)))
 
 #define BREAK(name, status, ...)                                                                   \

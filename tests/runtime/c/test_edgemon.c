@@ -1,8 +1,9 @@
 /*
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
  * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c, test_rule_ops.c,
- * test_dense.c: arithmetic. test_rules.c: bad files, one a rule. test_damage.c: damaged files.
- * test_drift.c: the drift test. test_values.c: NaN and infinity, and files that use them.
+ * test_dense.c, test_dtypes.c: arithmetic. test_rules.c, test_limits.c: bad files, one a rule.
+ * test_damage.c: damaged files. test_drift.c: the drift test. test_values.c: NaN and infinity, and
+ * files that use them.
  */
 #include "check.h"
 #include "sample.h"
@@ -94,6 +95,7 @@ static void unopened(void) {
     EXPECT(em_monitor_count(NULL), 0);
     EXPECT(em_metadata(&closed, &size) == NULL, 1);
     EXPECT(size, 0);
+    EXPECT(em_display(&closed, 0, (em_number){.i = 1}) > 0.0, 0);
     EXPECT(em_evaluate(&closed, taps, N_TAPS, workspace, sizeof workspace, &r), EM_E_NULL);
     EXPECT(r.verdict, EM_FAULT);
     EXPECT(r.n_monitors, 0);
@@ -295,6 +297,13 @@ static void descriptions(void) {
     EXPECT(memcmp(em_metadata(&m, &size), "{\"edgemon\": 1}", 14), 0);
     EXPECT(size, 14);
     EXPECT(em_metadata(&m, NULL) != NULL, 1);
+    static builder plain;
+    start_sample(&plain);
+    finish(&plain, VALUE(N_ARGMAX), &a);
+    EXPECT(em_open(&m, a.file, a.size), EM_OK);
+    EXPECT(em_metadata(&m, &size) == NULL, 1);
+    EXPECT(size, 0);
+    set_up();
 }
 
 static void display(void) {
@@ -352,6 +361,8 @@ int main(int argc, char **argv) {
     test_ops();
     test_rule_ops();
     test_rules();
+    test_limits();
+    test_dtypes();
     test_values();
     test_generated();
     test_damage();

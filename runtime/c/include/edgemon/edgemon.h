@@ -194,7 +194,7 @@ EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t works
 EM_API em_status em_check(const em_monitor *m);
 
 /* One image. Returns out->reason; *out is always completely written, with verdict EM_FAULT on any
- * error. `workspace` is aligned to 8 bytes and may be NULL if em_workspace_size is 0.
+ * error. `workspace` is aligned to 8 bytes.
  *
  * Mirrored taps (em_tap_info.view): run the model on the mirrored image first and copy what those
  * taps name, for the next inference overwrites the model's memory; then run it on the image as it

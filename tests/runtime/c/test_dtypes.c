@@ -1,0 +1,111 @@
+/* Ops on each of their data types, against loops that are written plainly: lengths are beyond what
+ * the kernels take at a time. */
+#include "check.h"
+#include "evaluated.h"
+
+#include <string.h>
+
+enum { CHANNELS = 17, POSITIONS = 140, LENGTH = CHANNELS * POSITIONS, INPUTS = 150, ROWS = 3 };
+
+static builder b;
+
+/* Element i of an integer tap: the lowest code, the highest, and others. */
+static int32_t code(em_dtype dtype, uint32_t i) {
+    const int32_t lowest = dtype == EM_I8 ? -128 : dtype == EM_U8 ? 0 : -32768;
+    const int32_t highest = dtype == EM_I8 ? 127 : dtype == EM_U8 ? 255 : 32767;
+    return i % 3 == 0 ? highest : i % 7 == 0 ? lowest : (int32_t)(i * 37 % 100);
+}
+
+static uint32_t bits_of(em_dtype dtype) { return dtype == EM_I8 ? 7 : dtype == EM_U8 ? 8 : 15; }
+
+static em_tap integer_tap(em_dtype dtype, uint32_t n) {
+    static int16_t words[LENGTH];
+    static uint8_t narrow[LENGTH];
+    for (uint32_t i = 0; i < n; i++) {
+        words[i] = (int16_t)code(dtype, i);
+        narrow[i] = (uint8_t)code(dtype, i);
+    }
+    return (em_tap){dtype == EM_I16 ? (const void *)words : narrow, dtype, n};
+}
+
+/* The value that an op on `dtype` reads: the tap, or of i32 a copy of an i16 tap. */
+static uint32_t add_input(em_dtype dtype, uint32_t n) {
+    static uint32_t index[LENGTH];
+    start(&b);
+    add_tap(&b, dtype == EM_I32 ? EM_I16 : dtype, n);
+    if (dtype != EM_I32) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        index[i] = i;
+    }
+    add_table(&b, EM_U32, n, index);
+    return add_node(&b, 16, EM_I32, n, 0, NONE, 15);
+}
+
+static void reduce(em_dtype dtype) {
+    const em_dtype tap = dtype == EM_I32 ? EM_I16 : dtype;
+    const uint32_t x = add_input(dtype, LENGTH), channels = CHANNELS;
+    add_table(&b, EM_U32, 1, &channels);
+    const uint32_t node = add_node(&b, 17, EM_I32, CHANNELS, x, NONE, bits_of(tap) + 8) - 1;
+    const em_tap given = integer_tap(tap, LENGTH);
+    EXPECT(run(&b, &given), EM_OK);
+    for (uint32_t c = 0; c < CHANNELS; c++) {
+        int32_t sum = 0;
+        for (uint32_t p = 0; p < POSITIONS; p++) {
+            sum += code(tap, p * CHANNELS + c);
+        }
+        EXPECT(i32(&b, node, c), sum);
+    }
+}
+
+/* Weights of 6 bits: with 15 bits of x, and 8 of as many terms, the sums have 30. */
+static void affine(em_dtype dtype) {
+    static int16_t weight[ROWS * INPUTS];
+    const int32_t bias[ROWS] = {5, -(1 << 20), 1 << 20};
+    const em_dtype tap = dtype == EM_I32 ? EM_I16 : dtype;
+    for (uint32_t i = 0; i < ROWS * INPUTS; i++) {
+        weight[i] = (int16_t)(i % 129 == 0 ? -64 : (int)(i * 11 % 127) - 63);
+    }
+    const uint32_t x = add_input(dtype, INPUTS);
+    add_table(&b, EM_I16, ROWS * INPUTS, weight);
+    add_table(&b, EM_I32, ROWS, bias);
+    const uint32_t sums = bits_of(tap) + 6 + 8;
+    const uint32_t node = add_node(&b, 18, EM_I32, ROWS, x, NONE, (sums > 20 ? sums : 20) + 1) - 1;
+    const em_tap given = integer_tap(tap, INPUTS);
+    EXPECT(run(&b, &given), EM_OK);
+    for (uint32_t k = 0; k < ROWS; k++) {
+        int64_t sum = bias[k];
+        for (uint32_t i = 0; i < INPUTS; i++) {
+            sum += (int64_t)weight[k * INPUTS + i] * code(tap, i);
+        }
+        EXPECT(i32(&b, node, k), sum);
+    }
+}
+
+static void floats_are_moved_as_they_are(void) {
+    const float x[] = {-0.0f, 1.5f, LARGEST, 1e-45f}, y[] = {-2.0f, 0.0f};
+    const uint32_t index[] = {3, 0, 2, 2};
+    start(&b);
+    add_tap(&b, EM_F32, 4);
+    add_tap(&b, EM_F32, 2);
+    add_table(&b, EM_U32, 4, index);
+    add_node(&b, 16, EM_F32, 4, 0, NONE, 0);
+    add_node(&b, 24, EM_F32, 6, 0, 1, 0);
+    EXPECT(run(&b, (em_tap[]){{x, EM_F32, 4}, {y, EM_F32, 2}}), EM_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        EXPECT_F32(f32(&b, 0, i), x[index[i]]);
+        EXPECT_F32(f32(&b, 1, i), x[i]);
+    }
+    EXPECT_F32(f32(&b, 1, 4), -2.0f);
+    EXPECT_F32(f32(&b, 1, 5), 0.0f);
+}
+
+void test_dtypes(void) {
+    static const em_dtype dtypes[] = {EM_I8, EM_U8, EM_I16, EM_I32};
+    for (uint32_t i = 0; i < 4; i++) {
+        reduce(dtypes[i]);
+        affine(dtypes[i]);
+    }
+    floats_are_moved_as_they_are();
+}
