@@ -30,6 +30,11 @@ NO_WORSE = 0.03  # of these rows may be lost by chance
 CONFIRMED_ON = 2000  # other rows, on which the best ones are compared
 FINALISTS = 2
 
+VECTORS = (
+    "Rows are vectors, taken for images of {}x{} pixels with their {} colours last, a pixel at a "
+    "time. Where colour comes after colour, as in CIFAR's own files, reshape them."
+)
+
 
 def at_chance(correct: Bools, labels: Labels) -> bool:
     """Is accuracy no better than answering the commonest label always?"""
@@ -69,9 +74,10 @@ def about_input(found: dict[str, Any] | None) -> list[tuple[str, str]]:
     """What a first look found (as JSON) that a reader must know, by kind."""
     if found is None:
         return []
-    better = found["better"]
+    better, shape = found["better"], found["vectors_as"]
     return [
         *input_range.problems(found["spread"]),
+        *([] if shape is None else [("vectors_as_images", VECTORS.format(*shape))]),
         *([] if better is None else [("better_alternative", str(Better(**better)))]),
     ]
 
@@ -140,7 +146,13 @@ class Question:
                 flags = " ".join(filter(None, (way.flag, order.flag)))
                 found.append(
                     Better(
-                        flags, float(its.mean()), float(now.mean()), len(y), only_it, only_now, p
+                        flags,
+                        float(its.mean()),
+                        float(now.mean()),
+                        len(y),
+                        only_it,
+                        only_now,
+                        float(p),
                     )
                 )
         return max(found, key=lambda b: b.only_it - b.only_now, default=None)

@@ -12,6 +12,7 @@ from edgemon.compiler.terminal import Terminal, percent
 # Findings of which the terminal has told already.
 SAID_ABOVE = (
     "few_wrong_fit_rows", "left_out", "clipped_input", "narrow_input", "better_alternative",
+    "vectors_as_images",
 )  # fmt: skip
 UNRANKED = ("MCC, ties unranked", "AUROC, ties unranked")
 COIN = 0.5  # AUROC of a score without any signal
@@ -40,6 +41,12 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
     _show_promise(terminal, manifest)
+    spread = manifest["input"]["spread"]
+    if spread is not None:
+        terminal.note(
+            f"input: {percent(spread['clipped_share'])} of the values are clipped, and they use "
+            f"{percent(spread['used_share'])} of its range"
+        )
     _show_groups(terminal, manifest)
     _show_comparison(terminal, manifest, time)
     show_robustness(terminal, manifest["robustness"])

@@ -22,7 +22,7 @@ from edgemon.compiler.models.decision import Decision, contradicted, of_graph, o
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.recording import Progress, Recording, answers, record
 from edgemon.compiler.reporter import Reporter
-from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.preprocess import Preprocess, vectors_as
 
 Labels = npt.NDArray[np.int64]
 
@@ -39,11 +39,13 @@ class Look:
     question: accuracy.Question
     spread: input_range.InputRange | None
     better: accuracy.Better | None
+    vectors_as: tuple[int, ...] | None = None  # the shape of images that came as vectors
 
     def to_json(self) -> dict[str, Any]:
         return {
             "spread": None if self.spread is None else self.spread.to_json(),
             "better": None if self.better is None else self.better.to_json(),
+            "vectors_as": None if self.vectors_as is None else list(self.vectors_as),
         }
 
 
@@ -108,7 +110,10 @@ class Recorder:
         )  # fmt: skip
         question.require_above_chance(sample, first.correct, first.labels)
         self.model = self.model.judged(first.values(first.taps[0].name))
-        return Look(sample, question, spread, question.better(sample, self._others(splits)))
+        return Look(
+            sample, question, spread, question.better(sample, self._others(splits)),
+            vectors_as(images[0], self.preprocess, self.model.input),
+        )  # fmt: skip
 
     def _answers(self, data: Dataset, chosen: Sequence[Way]) -> Labels:
         return answers(

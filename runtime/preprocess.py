@@ -303,6 +303,18 @@ def _image_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     return (*shape[1:], shape[0]) if layout == "nchw" and len(shape) == 3 else shape
 
 
+def vectors_as(
+    image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec
+) -> tuple[int, ...] | None:
+    """(height, width, channels) that ``to_input`` makes of a vector, if there are several channels:
+    whether they lie beside each other or one behind the other, a vector does not say."""
+    needed = _image_shape(spec.shape, preprocess.layout_of(spec))
+    vector = np.asarray(image)
+    several = len(needed) == 3 and needed[2] > 1 and not preprocess.resize
+    flat = several and vector.shape != needed and _unflattened(vector, needed).shape == needed
+    return needed if flat else None
+
+
 def _unflattened(v: Array, shape: tuple[int, ...]) -> Array:
     is_vector = len(_long_axes(v.shape)) == 1 and v.size == math.prod(shape)
     return v.reshape(shape) if is_vector else v

@@ -443,6 +443,7 @@ def test_values_that_the_input_clips_and_a_better_preprocessing_are_said(tmp_pat
     assert result.exit_code == 0, result.stderr
     assert "of the input's values are clipped" in result.stderr
     assert "With no --preprocess the model would be right on" in result.stderr
+    assert "of the values are clipped, and they use 100.00% of its range" in result.stdout
     found = json.loads((tmp_path / "b" / "manifest.json").read_text())
     assert 0.1 < found["clipped_share"] < 0.9
     assert found["input"]["better"]["accuracy"] > found["input"]["better"]["accuracy_now"]

@@ -40,6 +40,7 @@ PAIRS = (
     ("X_train", "y_train"),
     ("train_images", "train_labels"),
 )
+_SETS = {name for pair in PAIRS for name in pair}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +71,17 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
 
 
 def read_npz(
-    path: Path, rows: RowRange, folder: Path, progress: Progress | None, group: str | None = None
-) -> Loaded:
+    path: Path, rows: RowRange, folder: Path, progress: Progress | None, group: str | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Loaded:  # fmt: skip
     """The images and labels of an .npz, and the groups that ``group`` names (see
     ``groups.columns_of``); the wanted rows are unpacked to ``folder``."""
     with _readable(path), zipfile.ZipFile(path) as archive:
         keys = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
         images, labels = _keys(path, keys)
+        others = [k for k in keys if k in _SETS and k not in (images, labels)]
+        if others:
+            warn(f"{path}: {images} and {labels} are read, and not {', '.join(others)}")
         columns = () if group is None else columns_of(group, keys, str(path))
         for name in filter(None, (images, labels, *(c.name for c in columns))):
             _require_inflatable(archive.getinfo(f"{name}.npy"), path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.compiler.accuracy import Question
+from edgemon.compiler.accuracy import Question, about_input
 from edgemon.compiler.alternatives import Order, Way, orders, ways
 from edgemon.compiler.data.classes import Classes, parse_names, resolve
 from edgemon.compiler.data.loading import Dataset, load
@@ -164,3 +164,10 @@ def test_labels_off_by_one_are_named() -> None:
     flags = {o.flag: o.labels.tolist() for o in orders(classes, np.array([0, 1, 2]))}
     assert flags["--classes background,0,1,2"] == [-1, 0, 1, 2]
     assert orders(classes, np.array([0, 1, 2, 3])) == []
+
+
+def test_vectors_that_are_taken_for_images_of_colours_are_said() -> None:
+    found = about_input({"spread": None, "better": None, "vectors_as": [32, 30, 3]})
+    assert [kind for kind, _ in found] == ["vectors_as_images"]
+    assert "images of 32x30 pixels with their 3 colours last" in found[0][1]
+    assert about_input({"spread": None, "better": None, "vectors_as": None}) == []

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemon.runtime.errors import InputError, NotFiniteError
-from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input, vectors_as
 
 finite = st.floats(-1e6, 1e6)
 declarations = st.builds(
@@ -213,3 +213,24 @@ def test_no_declaration_is_named_where_none_helps(shape: tuple[int, ...], says: 
     with pytest.raises(InputError, match=says) as error:
         to_input(np.zeros(shape), Preprocess(), InputSpec("x", (8, 6, 3), "float32"))
     assert "--preprocess" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("image", "shape", "layout", "preprocess", "expected"),
+    [
+        ((48,), (4, 4, 3), "nhwc", "", (4, 4, 3)),
+        ((1, 48), (4, 4, 3), "nhwc", "", (4, 4, 3)),
+        ((48,), (3, 4, 4), "nchw", "", (4, 4, 3)),
+        ((4, 4, 3), (3, 4, 4), "nchw", "", None),
+        ((16,), (4, 4, 1), "nhwc", "", None),
+        ((48,), (48,), "nhwc", "", None),
+        ((47,), (4, 4, 3), "nhwc", "", None),
+    ],
+)
+def test_a_vector_does_not_say_how_its_colours_lie(
+    image: tuple[int, ...], shape: tuple[int, ...], layout: str, preprocess: str,
+    expected: tuple[int, ...] | None,
+) -> None:  # fmt: skip
+    spec = InputSpec("x", shape, "float32", layout=layout)
+    found = vectors_as(np.zeros(image), Preprocess.parse(preprocess), spec)
+    assert found == expected

@@ -282,3 +282,10 @@ def test_much_that_was_not_compressed_and_little_that_was_is_read(tmp_path: Path
     np.savez_compressed(tmp_path / "small.npz", x=small, y=np.zeros(len(small), np.int64))
     assert len(load(str(tmp_path / "large.npz"), tmp_path)) == len(large)
     assert len(load(str(tmp_path / "small.npz"), tmp_path)) == len(small)
+
+
+def test_arrays_that_are_not_read_are_said(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=X, y=Y, x_test=X[:3], y_test=Y[:3], note=np.arange(3))
+    said: list[str] = []
+    assert len(load(str(tmp_path / "d.npz"), tmp_path, warn=said.append)) == len(X)
+    assert [s.partition(": ")[2] for s in said] == ["x and y are read, and not x_test, y_test"]
