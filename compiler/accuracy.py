@@ -133,7 +133,7 @@ class Question:
         y = np.concatenate([_labels(data) for data in others])
 
         def correct(way: Way, order: Order) -> Bools:
-            return np.asarray(order.labels[classes[ways.index(way)]] == y)
+            return _right(order, classes[ways.index(way)], y)
 
         now, found = correct(*self.now), []
         for way, order in best:
@@ -183,9 +183,14 @@ class Question:
         """Of each way, and in it of each order (that in force first): which rows are right."""
         y = _labels(data)
         return [
-            [np.asarray(order.labels[found] == y) for order in (self.now[1], *self.orders)]
+            [_right(order, found, y) for order in (self.now[1], *self.orders)]
             for found in self.answers(data, ways)
         ]
+
+
+def _right(order: Order, classes: Labels, y: Labels) -> Bools:
+    """(n,): are the labels of these classes, of which -1 is none, those of the rows?"""
+    return np.asarray((order.labels[classes] == y) & (classes >= 0))
 
 
 def _labels(data: Dataset) -> Labels:

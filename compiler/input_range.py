@@ -76,12 +76,12 @@ def problems(found: dict[str, Any] | None) -> list[tuple[str, str]]:
         said.append((
             "clipped_input",
             f"{found['clipped_share']:.1%} of the input's values are clipped: {between}{last:.4g}. "
-            "Check --preprocess.",
+            "Check --preprocess and the data.",
         ))  # fmt: skip
     if found["used_share"] < LITTLE_USED:
         said.append((
             "narrow_input",
             f"The input's values lie in {found['used_share']:.1%} of its range: {between}"
-            f"{last:.4g}. Check --preprocess: perhaps they are scaled twice.",
+            f"{last:.4g}. Check --preprocess and the data: perhaps they are scaled twice.",
         ))  # fmt: skip
     return said

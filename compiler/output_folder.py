@@ -69,7 +69,8 @@ def _take_place(scratch: Path, out: Path, *, force: bool) -> None:
         try:
             _move(scratch, out)
         except FileExistsError:
-            _keep(scratch, out, "appeared while compile ran")
+            was = f" (what it was to replace is now {old})" if os.path.lexists(old) else ""
+            _keep(scratch, out, f"appeared while compile ran{was}")
         except OSError:
             if os.path.lexists(old):
                 _move(old, out)

@@ -172,8 +172,8 @@ def answers(
     model: TappedModel, data: Dataset, ways: Sequence[Preprocess], *, input: InputSpec,
     kernels: str, workers: int,
 ) -> npt.NDArray[np.int64]:  # fmt: skip
-    """(ways, n): the classes that the model gives the rows under each of several preprocessings.
-    Raises as ``record``."""
+    """(ways, n): the classes that the model gives the rows under each of several preprocessings;
+    -1 of a row that overflows. Raises as ``record``."""
     job = {
         "task": "answers", "model": str(model.path), "kernels": kernels, "x": str(data.x),
         "rows": data.rows.tolist(), "input": input.to_json(), "output": asdict(model.output),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from edgemon.compiler import input_range
 from edgemon.compiler.bundle import reading_of
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.images import Pictures
@@ -35,6 +36,10 @@ def run_bundle(
             features=how.features, warn=terminal.warn,
             pictures=Pictures.of(session.preprocess, session.input, how.exif),
         )  # fmt: skip
+        first = next(rows.blocks(BLOCK))
+        filled = input_range.measure(first, session.preprocess, session.input)
+        for _, text in input_range.problems(None if filled is None else filled.to_json()):
+            terminal.warn(text)
         results = []
         summary = _Summary()
         warned = False

@@ -176,3 +176,15 @@ def test_a_manifest_cannot_send_verify_elsewhere(digits_bundle: Path, tmp_path: 
 def test_commands_on_something_that_is_no_bundle(tmp_path: Path) -> None:
     for command in (("verify",), ("run", "--data", DATA), ("bench", "--data", DATA), ("inspect",)):
         assert "bundle" in refused(command[0], tmp_path, *command[1:])
+
+
+@pytest.mark.parametrize(("factor", "says"), [(50, "are clipped"), (0.01, "scaled twice"), (1, "")])
+def test_run_says_that_rows_do_not_fit_the_input(
+    factor: float, says: str, digits_bundle: Path, tmp_path: Path
+) -> None:
+    with np.load(DATA) as data:
+        np.save(tmp_path / "x.npy", data["x"][:40] * factor)
+    result = edgemon("run", digits_bundle, "--data", tmp_path / "x.npy")
+    assert result.exit_code == 0, result.stderr
+    assert says in result.stderr
+    assert ("input's values" in result.stderr) == bool(says)

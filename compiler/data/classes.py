@@ -208,14 +208,26 @@ def _present(parts: Mapping[str, Dataset]) -> list[int]:
 
 
 def _warn_of_absent(classes: Classes, parts: Mapping[str, Dataset], warn: Warn) -> None:
-    present = set(_present(parts))
-    absent = [n for n, v in zip(classes.names, classes.values, strict=True) if v not in present]
-    if present and absent:
-        has = "class has" if len(absent) == 1 else "classes have"
+    """Of classes without rows in all of the data, or, where the parts were given one by one, in one
+    of these."""
+    everywhere = _absent(classes, parts)
+    if everywhere and _present(parts):
+        has = "class has" if len(everywhere) == 1 else "classes have"
         warn(
-            f"{len(absent)} {has} no row in the data: {_listed(absent)}; nothing is learned or "
-            "measured about that"
+            f"{len(everywhere)} {has} no row in the data: {_listed(everywhere)}; nothing is "
+            "learned or measured about that"
         )
+    if len({data.source for data in parts.values()}) == 1:
+        return
+    for name, data in parts.items():
+        absent = [n for n in _absent(classes, {name: data}) if n not in everywhere]
+        if absent:
+            warn(f"the {name} rows ({data.source}) have none of the class {_listed(absent)}")
+
+
+def _absent(classes: Classes, parts: Mapping[str, Dataset]) -> list[str]:
+    present = set(_present(parts))
+    return [n for n, v in zip(classes.names, classes.values, strict=True) if v not in present]
 
 
 def _numbers_of(names: Sequence[str]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from edgemon.compiler.errors import DataError
 from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.decision import predicted_class
 from edgemon.runtime.classifier import AnyClassifier, open_classifier
-from edgemon.runtime.errors import BackendError, InputError
+from edgemon.runtime.errors import BackendError, InputError, NotFiniteError
 from edgemon.runtime.onnx_model import inputs_of, open_session
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
@@ -110,7 +110,8 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def answers(job: dict[str, Any]) -> dict[str, Any]:
-    """The model's classes of the same rows under each of several preprocessings."""
+    """The model's classes of the same rows under each of several preprocessings; -1 of a row that
+    one of them makes no number of."""
     classifier = open_classifier(Path(job["model"]), kernels=job["kernels"])
     output, spec = Tap(**job["output"]), InputSpec.from_json(job["input"])
     images = RowFile.open(Path(job["x"])).read(np.array(job["rows"], np.int64))
@@ -118,8 +119,12 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
     for done, preprocess in enumerate(map(Preprocess.from_json, job["preprocess"])):
         classes = []
         for i, image in enumerate(images, 1):
-            classifier.invoke(to_input(image, preprocess, spec))
-            classes.append(int(predicted_class(classifier.view(0), output)))
+            try:
+                classifier.invoke(to_input(image, preprocess, spec))
+            except NotFiniteError:
+                classes.append(-1)
+            else:
+                classes.append(int(predicted_class(classifier.view(0), output)))
             reporter.done(done * len(images) + i)
         found.append(classes)
     return {"classes": found}

@@ -14,7 +14,7 @@ from edgemon.compiler.models import child
 from edgemon.compiler.models.base import TappedModel
 from edgemon.compiler.models.taps import choose, suggest
 from edgemon.compiler.models.tflite import TfliteModel
-from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.recording import Recording, answers, record
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.runtime.tflite import Classifier
 
@@ -157,3 +157,26 @@ def test_the_recorded_values_are_the_classifiers(tapped: TappedModel, tmp_path: 
     for i, x in enumerate(X[:20]):
         classifier.invoke(x[None])
         np.testing.assert_array_equal(found.codes("hidden", [i])[0], classifier.output(1))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_answers_under_several_preprocessings_are_those_of_recordings(
+    workers: int, tapped: TappedModel, tmp_path: Path
+) -> None:
+    """And a way in which a row overflows is no end of everything."""
+    x = X[:40].copy()
+    x[3] = 3e38
+    data = _data(tmp_path, x, None)
+    ways = [Preprocess(), Preprocess(scale=-1.0), Preprocess(scale=255.0), Preprocess(offset=9.0)]
+    found = answers(tapped, data, ways, input=INPUT, kernels="xnnpack", workers=workers)
+    assert found.shape == (4, 40)
+    assert found[2, 3] == -1
+    assert (found[[0, 1, 3]] >= 0).all()
+    for i in (0, 1, 3):
+        scratch = tmp_path / f"way{i}"
+        scratch.mkdir()
+        recorded = record(
+            tapped, data, preprocess=ways[i], input=INPUT, labels=label_map(3, "numeric"),
+            scratch=scratch, workers=1,
+        )  # fmt: skip
+        np.testing.assert_array_equal(found[i], recorded.predicted)

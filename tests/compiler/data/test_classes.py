@@ -117,6 +117,15 @@ def test_a_class_that_numbers_skip_is_named(tmp_path: Path) -> None:
     assert said == ["1 class has no row in the data: 2; nothing is learned or measured about that"]
 
 
+def test_a_class_that_one_of_several_files_lacks_is_named(tmp_path: Path) -> None:
+    parts = {"fit": labelled([0, 1], tmp_path), "test": labelled([0, 1, 2], tmp_path)}
+    said: list[str] = []
+    resolve(parts, 4, warn=said.append)
+    assert ["no row in the data: 3" in said[0], "the fit rows" in said[1]] == [True, True]
+    assert said[1].endswith("have none of the class 2")
+    assert len(said) == 2
+
+
 def test_words_are_sorted_as_text_in_every_order(tmp_path: Path) -> None:
     """With --label-order string the numbers of words were sorted as text, so that names moved."""
     words = [f"class{i:02d}" for i in range(12)]
