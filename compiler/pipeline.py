@@ -211,6 +211,7 @@ def compile_bundle(
             "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
             "features": None if (f := splits["fit"].features) is None else list(f),
             "options": options.to_json(),
+            "own_labels": None if recorder.own_labels is None else recorder.own_labels.to_json(),
             "decision": None if decision is None else decision.to_json(),
             "accuracy": accuracies["accuracy"],
             "clipped_share": None if look.spread is None else look.spread.clipped_share,

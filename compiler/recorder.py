@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import accuracy, evaluation, input_range
+from edgemon.compiler import accuracy, evaluation, input_range, own_labels
 from edgemon.compiler.alternatives import Order, Way, orders, ways
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.groups import one_of_each
@@ -60,6 +60,7 @@ class Recorder:
         self.kernels = kernels
         self.classes, self.labels = classes, classes.map
         self.workers, self.seed = workers, seed
+        self.own_labels: own_labels.OwnLabels | None = None  # known after ``look``
 
     def record(
         self, tapped: TappedModel, data: Dataset, progress: Progress | None = None, *,
@@ -110,6 +111,7 @@ class Recorder:
         )  # fmt: skip
         question.require_above_chance(sample, first.correct, first.labels)
         self.model = self.model.judged(first.values(first.taps[0].name))
+        self.own_labels = own_labels.compare(self.model, sample, first.predicted, self.preprocess)
         return Look(
             sample, question, spread, question.better(sample, self._others(splits)),
             vectors_as(images[0], self.preprocess, self.model.input),

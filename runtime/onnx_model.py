@@ -162,7 +162,8 @@ def reason(error: Exception) -> str:
     """The telling part of a message such as "[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : ..."."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
-    return first.rpartition(" : ")[2].rstrip(".")[:200]
+    told = first.rpartition(" : ")[2].rpartition("Status Message: ")[2]
+    return told.rstrip(".")[:200]
 
 
 def _backend() -> Any:

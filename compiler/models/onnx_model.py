@@ -50,6 +50,7 @@ class OnnxModel(Model):
             graph, names = onnx_graph.read_graph(parsed, found)
             chosen = outputs.choose(graph, selection.output)
             named = onnx_edit.class_names(parsed)
+            whole, labels = at, [names[i] for i in graph.outputs if outputs.is_label(graph, i)]
             left_out = tuple(graph.tensors[i].name for i in graph.outputs if i != chosen)
             wide = chosen is not None and graph.tensors[chosen].dtype in onnx_edit.WIDE
             if scratch and chosen is not None and (wide or graph.outputs != (chosen,)):
@@ -65,7 +66,9 @@ class OnnxModel(Model):
         made = None
         if at != path:
             name = graph.tensors[graph.outputs[0]].name
-            made = Prepared(path, digest, name, left_out, dict(selection.inputs))
+            label = labels[0] if labels else ""
+            inputs = dict(selection.inputs)
+            made = Prepared(path, digest, name, left_out, inputs, whole, label)
             digest = hashlib.sha256(inside).hexdigest()
         unknown = outputs.kind_of(graph) == outputs.UNKNOWN
         seen = unknown and names[graph.outputs[0]] in distributions

@@ -32,7 +32,7 @@ def choose(graph: Graph, wanted: str = "") -> int | None:
         return _scores_behind(graph, _named(graph, wanted).index)
     if len(graph.outputs) == 1:
         return _scores_behind(graph, graph.outputs[0])
-    scores = {_scores_behind(graph, i) for i in graph.outputs if not _is_label(graph, i)}
+    scores = {_scores_behind(graph, i) for i in graph.outputs if not is_label(graph, i)}
     return scores.pop() if len(scores) == 1 and _is_scores(graph, max(scores)) else None
 
 
@@ -80,9 +80,9 @@ def _scores_behind(graph: Graph, index: int) -> int:
     """The scores that a label or a map of probabilities is made of; else the tensor itself."""
     at = index
     while (op := graph.producer(at)) is not None:
-        if op.name == "ZipMap" or (_is_label(graph, at) and has_role(op, Role.SAME_VALUE)):
+        if op.name == "ZipMap" or (is_label(graph, at) and has_role(op, Role.SAME_VALUE)):
             at = op.inputs[0]
-        elif op.name == "ArrayFeatureExtractor" and _is_label(graph, at):
+        elif op.name == "ArrayFeatureExtractor" and is_label(graph, at):
             at = op.inputs[1]
         elif op.name in ("ArgMax", "ARG_MAX"):
             return op.inputs[0]
@@ -90,10 +90,11 @@ def _scores_behind(graph: Graph, index: int) -> int:
             return op.outputs[1]
         else:
             break
-    return index if _is_label(graph, at) else at
+    return index if is_label(graph, at) else at
 
 
-def _is_label(graph: Graph, index: int) -> bool:
+def is_label(graph: Graph, index: int) -> bool:
+    """Is a tensor of a label's type?"""
     return graph.tensors[index].dtype in LABELS
 
 

@@ -49,13 +49,16 @@ WHOLE = Selection()  # the model as it is
 @dataclass(frozen=True)
 class Prepared:
     """The user's file, of which the model that runs is a part: the branch to ``output``, with
-    ``inputs`` as constants. ``left_out`` are outputs that it no longer has."""
+    ``inputs`` as constants. ``left_out`` are outputs that it no longer has; ``label`` is one of
+    them, which ``whole``, the file with all outputs, gives."""
 
     path: Path
     sha256: str
     output: str = ""
     left_out: tuple[str, ...] = ()
     inputs: Mapping[str, Array] = field(default_factory=dict)
+    whole: Path | None = None
+    label: str = ""
 
     @property
     def sentence(self) -> str:

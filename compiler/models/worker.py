@@ -99,8 +99,9 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         for i, image in enumerate(x.read(block)):
             try:
                 reader.copy(to_input(image, preprocess, spec), [values[i] for values in out])
-            except InputError as error:
-                raise InputError(f"row {block[i] + job['first_row']}: {error}") from None
+            except (InputError, BackendError) as error:
+                told = str(error).removeprefix(f"{job['model']}: ")
+                raise type(error)(f"row {block[i] + job['first_row']}: {told}") from None
             classes[i] = predicted_class(classifier.view(0), output)
             reporter.done(first + i + 1)
         for (_, file), values in zip(taps, out, strict=True):
@@ -128,6 +129,21 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
             reporter.done(done * len(images) + i)
         found.append(classes)
     return {"classes": found}
+
+
+def labels(job: dict[str, Any]) -> dict[str, Any]:
+    """What an output of an ONNX model says of rows, as text; it may be any label."""
+    path = Path(job["model"])
+    session, spec = open_session(path), InputSpec.from_json(job["input"])
+    preprocess = Preprocess.from_json(job["preprocess"])
+    (entry,) = (i.name for i in session.get_inputs())
+    images = RowFile.open(Path(job["x"])).read(np.array(job["rows"], np.int64))
+    reporter, found = _Reporter(), []
+    for i, image in enumerate(images, 1):
+        (value,) = session.run([job["output"]], {entry: to_input(image, preprocess, spec)})
+        found.append(str(np.asarray(value).ravel()[0]))
+        reporter.done(i)
+    return {"labels": found}
 
 
 def _peak_bytes() -> int:
@@ -158,7 +174,8 @@ def _say(message: dict[str, Any]) -> None:
 
 
 TASKS = {
-    "probe": probe, "describe": describe, "convert": convert, "record": record, "answers": answers,
+    "probe": probe, "describe": describe, "convert": convert, "record": record, "labels": labels,
+    "answers": answers,
 }  # fmt: skip
 _ANSWERS = 1
 

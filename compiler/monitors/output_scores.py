@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
 from edgemon.compiler.monitors.vectors import logits_of, logits_values, negated, softmax_odds
@@ -135,6 +136,16 @@ class EnergyMonitor(OutputScore):
     def __init__(self, taps: tuple[str, ...] = (), temperature: float = 1.0) -> None:
         super().__init__(taps)
         self.temperature = temperature
+
+    def fit(self, recording: Recording) -> Self:
+        """Raises CompileError for probabilities: whatever the logits were, theirs is 0."""
+        super().fit(recording)
+        if recording.tap(self.taps[0]).probabilities and self.temperature == 1:
+            raise CompileError(
+                "energy: the model gives probabilities and no logits, and the energy of "
+                "probabilities is always 0: choose another monitor, as msp_t"
+            )
+        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         z = logits_of(builder, self.taps[0], predicted)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
+from edgemon.compiler import own_labels
 from edgemon.compiler.accuracy import about_input
 
 SURE = 1e-3  # p-value below which a difference is no accident
@@ -24,6 +25,7 @@ def findings(document: dict[str, Any]) -> list[dict[str, str]]:
 def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     test, fit = document["splits"]["test"], document["splits"]["fit"]
     yield from about_input(document.get("input"))
+    yield from own_labels.about(document.get("own_labels"))
     if not test["wrong"]:
         yield (
             "no_wrong_test_rows",

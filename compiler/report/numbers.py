@@ -62,6 +62,7 @@ def collect(
             ],
         },
         "decision": manifest["decision"],
+        "own_labels": manifest["own_labels"],
         "clipped_share": manifest["clipped_share"],
         "input": manifest["input"],
         "accuracy": manifest["accuracy"],

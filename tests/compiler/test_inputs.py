@@ -109,6 +109,16 @@ def test_tokens_that_float32_would_change_are_refused() -> None:
         to_input([3, (1 << 24) + 3], Preprocess(), spec)
 
 
+def test_a_row_with_an_unknown_token_is_named(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).integers(0, WORDS, (300, LONG))
+    x[7, 2] = WORDS + 1
+    y = np.stack([(x % 3 == k).sum(axis=1) for k in range(3)]).argmax(axis=0)
+    np.savez(tmp_path / "rows.npz", x=x, y=y)
+    model = write_tokens(tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"row 7: the model fails to run: .* out of data bounds"):
+        compile_bundle(model, Sources(data=f"{tmp_path / 'rows.npz'}"), tmp_path / "out")
+
+
 def test_sound_needs_no_batch(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(500, 16)).astype(np.float32)

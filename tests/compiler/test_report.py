@@ -84,6 +84,7 @@ def make_case(
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
         "accuracy": 0.9,
         "decision": None,
+        "own_labels": None,
         "groups": manifests.groups_json(by, rows, fitted),
         "monitors": manifests.monitors_json(fitted, times),
         "realised": realised(fitted, target, rows["test"], rows["test"].rows, 0).to_json(),

@@ -17,10 +17,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from edgemon.compiler.data.sources import Sources
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.outputs import PROBABILITIES
 from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
@@ -32,6 +35,7 @@ xgboost = pytest.importorskip("xgboost")
 onnxmltools = pytest.importorskip("onnxmltools")
 
 TRAINED, ROWS, FEATURES = 400, 600, 6
+OF_EACH = FalseAlarmTarget(whose="monitor")  # of which few rows are enough
 SCORES = "softmax,second_opinion,density,forest"
 
 Made = tuple[bytes, Any]
@@ -97,7 +101,7 @@ def test_a_default_export_gives_a_proven_bundle(name: str, tmp_path: Path) -> No
     monitors = f"auto,{SCORES}" if name in ("forest", "lightgbm") else "auto"
     manifest = compile_bundle(
         tmp_path / "model.onnx", Sources(data=f"{tmp_path / 'rows.npz'}"), out,
-        Options(monitors=monitors),
+        Options(monitors=monitors, target_rate=OF_EACH),
     )  # fmt: skip
     assert manifest["proof"]["mismatches"] == manifest["proof"]["output_mismatches"] == 0
     assert manifest["model"]["output_kind"] == PROBABILITIES
@@ -117,7 +121,7 @@ def test_softmax_of_probabilities_is_the_probability_itself(tmp_path: Path) -> N
     (tmp_path / "m.onnx").write_bytes(skl2onnx.to_onnx(made, x[:1]).SerializeToString())
     np.savez(tmp_path / "rows.npz", x=x[TRAINED:], y=y[TRAINED:])
     out = tmp_path / "bundle"
-    options = Options(monitors="softmax,entropy")
+    options = Options(monitors="softmax,entropy", target_rate=OF_EACH)
     compile_bundle(tmp_path / "m.onnx", Sources(data=f"{tmp_path / 'rows.npz'}"), out, options)
     found = Session(out).evaluate_batch(x[:50])
     p = made.predict_proba(x[:50])
@@ -125,6 +129,37 @@ def test_softmax_of_probabilities_is_the_probability_itself(tmp_path: Path) -> N
     for i, score in enumerate((1 - p.max(axis=1), entropy)):
         shown = [r.monitors[i].score for r in found]
         np.testing.assert_allclose(shown, score, atol=1e-5)
+
+
+def test_a_label_that_is_not_of_the_largest_score_is_told(tmp_path: Path) -> None:
+    """A support-vector machine votes; its probabilities are fitted afterwards, and differ."""
+    x, y = _data(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = SVC(probability=True, random_state=0).fit(x[:TRAINED], y[:TRAINED])
+        content = skl2onnx.to_onnx(made, x[:1]).SerializeToString()
+    (tmp_path / "m.onnx").write_bytes(content)
+    np.savez(tmp_path / "rows.npz", x=x[TRAINED:], y=y[TRAINED:])
+    out = tmp_path / "bundle"
+    sources = Sources(data=f"{tmp_path / 'rows.npz'}")
+    manifest = compile_bundle(tmp_path / "m.onnx", sources, out, Options(monitors="msp_t"))
+    with np.load(out / "splits.npz") as splits:
+        test = x[TRAINED:][splits["test"]]
+    different = (made.predict(test) != made.predict_proba(test).argmax(axis=1)).sum()
+    assert different > 0
+    assert manifest["own_labels"] == {
+        "output": "output_label", "rows": len(test), "different": different
+    }  # fmt: skip
+    found = {f["kind"]: f["text"] for f in manifest["findings"]}
+    assert f"on {different} of {len(test)} rows" in found["own_label"]
+
+
+def test_the_energy_of_probabilities_is_no_score(tmp_path: Path) -> None:
+    model = write_labelled(tmp_path / "m.onnx")
+    with pytest.raises(CompileError, match="energy: the model gives probabilities and no logits"):
+        compile_bundle(
+            model, Sources(data=f"{rows(tmp_path)}"), tmp_path / "out", Options(monitors="energy")
+        )
 
 
 @pytest.mark.parametrize("classes", [("ant", "bee", "cow"), (3, 5, 8)], ids=str)
