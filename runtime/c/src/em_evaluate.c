@@ -63,8 +63,8 @@ static void distrust(em_result *out, uint32_t n_monitors, em_status reason) {
     }
 }
 
-static em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t *workspace,
-                         uint32_t id) {
+EM_INLINE em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t *workspace,
+                            uint32_t id) {
     em_value v;
     if (id < m->n_taps) {
         v = (em_value){taps[id].data, (uint32_t)taps[id].dtype, taps[id].length};
@@ -78,7 +78,9 @@ static em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t 
 /* A float result with a NaN or an infinity becomes zeros: no node reads one (section 7.10).
  * Returns whether it had one. */
 static int clear_unless_finite(const em_node *node, void *result) {
-    if (node->dtype != EM_F32 || em_all_finite((const em_u32 *)result, node->length)) {
+    const em_u32 *bits = (const em_u32 *)result;
+    if (node->dtype != EM_F32 || (node->length == 1 ? em_is_finite(bits[0]) /* no loop to set up */
+                                                    : em_all_finite(bits, node->length))) {
         return 0;
     }
     memset(result, 0, (size_t)node->length * 4);
@@ -90,9 +92,9 @@ static int run_program(const em_monitor *m, const em_tap *taps, uint8_t *workspa
     int cleared = 0;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);
-        const uint32_t y = node->y == EM_NONE ? node->x : node->y;
-        em_run_node(m, node, value_of(m, taps, workspace, node->x), value_of(m, taps, workspace, y),
-                    workspace + node->offset);
+        const em_value x = value_of(m, taps, workspace, node->x);
+        const em_value y = node->y == EM_NONE ? x : value_of(m, taps, workspace, node->y);
+        em_run_node(m, node, x, y, workspace + node->offset);
         cleared |= clear_unless_finite(node, workspace + node->offset);
     }
     return cleared;
