@@ -49,7 +49,7 @@ from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
 from edgemon.compiler.prove import prove
 from edgemon.compiler.realised import realised
-from edgemon.compiler.recorder import Recorder, finite, require_seen
+from edgemon.compiler.recorder import Recorder, finite, require_probabilities, require_seen
 from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
@@ -165,6 +165,7 @@ def compile_bundle(
         tapped = model.with_taps(chosen, scratch / model.tapped_name)
         recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
         require_seen(decision, recorded.all.values())
+        require_probabilities(tapped, recorded.all.values())
         accuracies = _accuracies(recorded.all, sources, reporter)
         look.question.require_expected(
             look.sample, accuracies["accuracy"], accuracies["rows"], options.expect_accuracy

@@ -217,6 +217,20 @@ def require_seen(decision: Decision | None, rows: Iterable[Recording]) -> None:
         )
 
 
+def require_probabilities(tapped: TappedModel, rows: Iterable[Recording]) -> None:
+    """Raises CompileError if rows show that probabilities are none: their logarithms are taken."""
+    for tap in (t for t in tapped.taps if t.probabilities):
+        for recording in rows:
+            for start in range(0, len(recording), evaluation.BLOCK):
+                block = np.arange(start, min(start + evaluation.BLOCK, len(recording)))
+                if (recording.values(tap.name, block) < 0).any():
+                    raise CompileError(
+                        f"{tap.name!r} was taken for probabilities by its values on the first "
+                        "rows, but on others it is negative: name another output (--output), or "
+                        "export the model with its logits"
+                    )
+
+
 def finite(what: str, rows: Recording, reporter: Reporter) -> Recording:
     """The rows without a NaN or an infinity in a tap: such a row is a fault, not a lesson."""
     kept = np.ones(len(rows), bool)
