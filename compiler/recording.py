@@ -76,6 +76,10 @@ class Recording:
             found[start : start + step] = maps.mean(axis=2 if tap.channels_first else 1)
         return found
 
+    def width(self, names: Sequence[str]) -> int:
+        """Of the ``features`` of these taps side by side."""
+        return sum(tap.channels or tap.length for tap in map(self.tap, names))
+
     @property
     def correct(self) -> npt.NDArray[np.bool_]:
         """Is the model's answer right? Raises DataError without labels."""

@@ -57,6 +57,11 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         the taps to read where the user chose none."""
         return self.default_taps
 
+    def least_bytes(self, recording: Recording) -> int:  # noqa: ARG002 - a hook
+        """Fewest bytes that its tables will take, as far as classes and features alone tell: so
+        that what cannot fit a budget is not fitted at all."""
+        return 0
+
     @abstractmethod
     def fit(self, recording: Recording) -> Self:
         """Learn from labelled rows."""

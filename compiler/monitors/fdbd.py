@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
@@ -39,6 +40,9 @@ class BoundaryMonitor(MonitorEstimator):
     def __init__(self, taps: tuple[str, ...] = ()) -> None:
         self.taps = taps
 
+    def least_bytes(self, recording: Recording) -> int:
+        return 2 * recording.n_classes**2
+
     def fit(self, recording: Recording) -> Self:
         """Needs no labels."""
         self.check_taps()
@@ -46,7 +50,7 @@ class BoundaryMonitor(MonitorEstimator):
         x, z = recording.features(features), logits_values(recording, logits)
         self.mean_ = x.mean(axis=0)
         weight = np.linalg.lstsq(x - self.mean_, z - z.mean(axis=0), rcond=None)[0]
-        apart = np.linalg.norm(weight[:, :, None] - weight[:, None, :], axis=0)
+        apart = cdist(weight.T, weight.T)
         typical = np.median(apart[apart > 0]) if (apart > 0).any() else 1.0
         inverse = 1.0 / np.maximum(apart, typical * 1e-3)
         np.fill_diagonal(inverse, 0.0)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.cost import Bill, Cost, flags
+from edgemon.compiler.cost import KILOBYTE, Bill, Cost, flags
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import predicted_class
@@ -99,6 +99,13 @@ class FusionMonitor(MonitorEstimator):
         self.check_settings()
         fitted, left_out = [], {}
         for member in self.members:
+            least = member.least_bytes(recording) / KILOBYTE
+            if least > self.budget_kb:
+                left_out[member.kind] = (
+                    f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} "
+                    f"classes, of a budget of {self.budget_kb:g} kB; give more (--budget-kb)"
+                )
+                continue
             try:
                 fitted.append(member.fit(recording))
                 _require_lowerable(member, recording)

@@ -23,6 +23,7 @@ from edgemon.compiler.ir import Builder
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model
 from edgemon.compiler.monitors.base import MonitorEstimator, Score
+from edgemon.compiler.monitors.second_opinion import with_spread
 from edgemon.compiler.monitors.vectors import joined, joined_values
 from edgemon.compiler.recording import Recording
 
@@ -46,14 +47,24 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     def __init__(self, taps: tuple[str, ...] = ()) -> None:
         self.taps = taps
 
+    def least_bytes(self, recording: Recording) -> int:
+        width = recording.width(self.taps)
+        present = len(np.unique(np.asarray(recording.labels)))
+        return 2 * min(present - 1, width) * width
+
     def fit(self, recording: Recording) -> Self:
-        """Needs labels; a class without fit rows is as far as the farthest."""
+        """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
+        farthest."""
         self.check_taps()
         labels = np.asarray(recording.labels)
+        if len(np.unique(labels)) < 2:
+            raise CompileError("rmds: the fit rows are all of one class")
+        enough = with_spread(labels)
+        labels = labels[enough]
         present = np.unique(labels)
         if len(present) < 2:
-            raise CompileError("rmds: the fit rows are all of one class")
-        x = joined_values(recording, self.taps)
+            raise CompileError("rmds: needs more fit rows than classes, two of a class or more")
+        x = joined_values(recording, self.taps)[enough]
         if len(labels) <= len(present) or not np.ptp(x, axis=0).any():
             raise CompileError("rmds: needs more fit rows than classes, and features that vary")
         scaler = StandardScaler().fit(x)
@@ -111,6 +122,10 @@ class DensityMonitor(MonitorEstimator):
 
     def analyse(self, model: Model) -> tuple[str, ...]:
         return early_features(model)
+
+    def least_bytes(self, recording: Recording) -> int:
+        width = recording.width(self.taps)
+        return 2 * min(self.dims, width, len(recording) - 1) * width
 
     def fit(self, recording: Recording) -> Self:
         """Needs no labels."""

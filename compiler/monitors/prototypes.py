@@ -46,6 +46,9 @@ class PrototypesMonitor(MonitorEstimator):
         self.per_class = per_class
         self.seed = seed
 
+    def least_bytes(self, recording: Recording) -> int:
+        return recording.n_classes * self.per_class * recording.width(self.taps)
+
     def fit(self, recording: Recording) -> Self:
         """Needs labels; prototypes are of correctly classified rows. A class without such rows
         borrows the centre of all."""

@@ -29,7 +29,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 PENALTIES = (0.01, 0.1, 1.0)  # inverse strengths of the ridge penalty that are tried
+FEWEST_ROWS = 2  # of a class, from which a covariance is learned
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
+
+
+def with_spread(labels: Integers) -> npt.NDArray[np.bool_]:
+    """(n,): is this row of a class with ``FEWEST_ROWS``? One row has no spread."""
+    return np.asarray(np.bincount(labels)[labels] >= FEWEST_ROWS)
 
 
 class LinearOpinion(MonitorEstimator):
@@ -45,6 +51,9 @@ class LinearOpinion(MonitorEstimator):
         self.taps = taps
         self.rule = rule
         self.seed = seed
+
+    def least_bytes(self, recording: Recording) -> int:
+        return 2 * recording.n_classes * recording.width(self.taps)  # weights of 16 bits or more
 
     def fit(self, recording: Recording) -> Self:
         """Needs labels of at least two classes. Learns from the labels, never from the model's
@@ -67,12 +76,22 @@ class LinearOpinion(MonitorEstimator):
     def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
         """A hook: settle what is to be chosen before anything is learned."""
 
+    def _learnable(self, labels: Integers) -> npt.NDArray[np.bool_]:
+        """(n,): rows of classes that have enough of them to learn from."""
+        return np.ones(len(labels), bool)
+
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         """Weights (classes, width) and biases of standardised features; of two classes, one row."""
         raise NotImplementedError
 
     def _learn(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         """Weights (classes, width) and biases (classes,) of the features as they are."""
+        learnable = self._learnable(labels)
+        x, labels = x[learnable], labels[learnable]
+        if len(np.unique(labels)) < 2:
+            raise CompileError(
+                f"{self.kind}: needs more fit rows than classes, {FEWEST_ROWS} of a class or more"
+            )
         scaler = StandardScaler()
         weight, bias = self._coefficients(scaler.fit_transform(x), labels)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
@@ -168,6 +187,9 @@ class MahalanobisGapMonitor(LinearOpinion):
         "Lee, Lee, Lee, Shin: A Simple Unified Framework for Detecting Out-of-Distribution "
         "Samples and Adversarial Attacks, NeurIPS 2018, as the difference of two distances"
     )
+
+    def _learnable(self, labels: Integers) -> npt.NDArray[np.bool_]:
+        return with_spread(labels)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         if len(labels) <= len(np.unique(labels)) or not x.any():

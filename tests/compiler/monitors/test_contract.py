@@ -77,6 +77,16 @@ def test_every_monitor_is_under_contract() -> None:
     assert TAPS.keys() == MONITORS.keys()
 
 
+def test_no_monitor_is_smaller_than_it_says_before_it_is_fitted(
+    estimator: MonitorEstimator, splits: Splits
+) -> None:
+    """What is said to be too large for a budget must be."""
+    least = estimator.least_bytes(splits["fit"])
+    target = FalseAlarmTarget(0.2, 0.8)
+    fitted = fitting.fit_monitors([estimator], "output", splits, target)
+    assert least <= flat.monitor_bytes(fitted.program)[estimator.kind]
+
+
 def test_constructor_only_stores_parameters(estimator: MonitorEstimator) -> None:
     again = clone(estimator)
     assert repr(again.get_params()) == repr(estimator.get_params())
