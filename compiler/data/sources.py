@@ -69,6 +69,7 @@ def load_sources(
     if sources.data is None:
         for name, data in found.items():
             _require_labels(data, f"the {name} data")
+        found = {name: treated(data, repeats, seed, warn) for name, data in found.items()}
         found = without_overlap(found, shared_rows, warn)
         keep_groups_apart(found, warn)
         return align_classes(found)

@@ -48,6 +48,19 @@ def test_of_copies_one_row_counts_and_it_is_said(tmp_path: Path) -> None:
     assert not np.array_equal(*rows)  # not always the first of them
 
 
+def test_parts_that_are_given_are_treated_too(tmp_path: Path) -> None:
+    data = repeating(tmp_path).data
+    assert data is not None
+    sources = Sources(None, *(f"{data}[{a}:{b}]" for a, b in ((0, 200), (200, 300), (300, 400))))
+    heard: list[str] = []
+    parts = load_sources(sources, tmp_path, seed=0, repeats=GROUP, warn=heard.append)
+    assert [len(p) for p in parts.values()] == [10, 100, 100]
+    assert len(heard) == 1
+    kept = load_sources(sources, tmp_path, seed=0, warn=heard.append)
+    assert [len(p) for p in kept.values()] == [200, 100, 100]
+    assert "all of them count" in heard[1]
+
+
 def test_nothing_is_said_where_nothing_repeats(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "d.npz", x=rng.normal(size=(50, 3)), y=rng.integers(0, 2, 50))
