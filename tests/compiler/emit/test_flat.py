@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Program
+from edgemon.compiler.ir import Builder, Program, Tap
+from edgemon.compiler.ir import Monitor as ProgramMonitor
 from edgemon.compiler.passes.quantise import quantise
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor
@@ -98,3 +101,18 @@ def test_c_header_holds_the_same_bytes() -> None:
     text = flat.c_header(data)
     body = text[text.index("{") : text.index("}")]
     assert bytes(int(v, 16) for v in body.replace("{", "").split(",") if v.strip()) == data
+
+
+def test_a_file_of_another_minor_version_is_evaluated_by_the_present_rules() -> None:
+    """FORMAT.md, section 2: an infinity between two nodes, which 1.1 let pass, is a fault."""
+    b = Builder([Tap("x", "float32", 2)])
+    square = b.node("mul", 0, 0)
+    over = b.node("clip", b.node("max", square), tables=[np.ones(1, np.float32)])
+    program = b.program(b.node("argmax", 0), [ProgramMonitor("m", over, 2.0, 2.0)])
+    data = bytearray(flat.write(flat.Artifact(program, "00" * 32, {})))
+    assert struct.unpack_from("<HH", data, 8) == (1, 2)
+    rows = [np.array([[1, 2], [1, 3e38]], np.float32)]
+    for minor in (0, 1, 2, 9):
+        struct.pack_into("<H", data, 10, minor)
+        struct.pack_into("<I", data, 28, zlib.crc32(data[32:], zlib.crc32(data[:28])))
+        assert Monitor(bytes(data)).evaluate(rows).verdict.tolist() == [0, 3]
