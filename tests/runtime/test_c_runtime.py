@@ -183,7 +183,10 @@ def test_fuzzer_finds_nothing(target: str, sample: Path, tmp_path: Path) -> None
     clang = need("clang")
     program, corpus = tmp_path / "fuzz", tmp_path / "corpus"
     flags = ["-g", "-O1", "-ffp-contract=off", f"-I{C / 'include'}", PRIVATE, f"-I{HERE}"]
-    flags += ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
+    flags += [
+        "-fsanitize=fuzzer,address,undefined,float-cast-overflow",
+        "-fno-sanitize-recover=all",
+    ]
     sources = [C / "fuzz" / f"{target}.c", *SOURCES]
     if target == "fuzz_programs":  # no value of its bytes is magic: comparisons need no trace
         flags += ["-fno-sanitize-coverage=trace-cmp"]
