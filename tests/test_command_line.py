@@ -27,7 +27,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert (
         found.stdout.strip()
         == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate', "
-        "'density-curve', 'compare', 'guarantee', 'redraws', 'shift', 'op-times']"
+        "'density-curve', 'compare', 'guarantee', 'redraws', 'class-sweep', 'shift', 'op-times']"
     )
 
 

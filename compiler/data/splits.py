@@ -118,8 +118,9 @@ def without_overlap(
     if policy == REFUSE:
         raise DataError(
             f"fit, threshold and test rows must differ, but equal rows are in two of them "
-            f"({said}); remove the repeated rows, give other row ranges, or leave them out of the "
-            f"later part with --shared-rows {DROP}"
+            f"({said}); remove the repeated rows, give other row ranges, leave copies out of the "
+            f"later part with --shared-rows {DROP}, or, where the process that gives rows repeats "
+            f"its values, keep them with --shared-rows {KEEP}"
         )
     if policy == KEEP:
         warn(
