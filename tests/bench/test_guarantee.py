@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from edgemon.bench.guarantee import LEVELS, scores_of, study
+from edgemon.bench.own_thresholds import _judged
 from edgemon.compiler.errors import CompileError
+from edgemon.runtime.evaluation import Verdict
 from tests.command_line import document
 
 
@@ -48,3 +50,21 @@ def test_the_command(bundle: Path, tiny_data: Path) -> None:
     found = document("guarantee", bundle, "--data", tiny_data, "--resplits", "20")
     assert found["monitor"] == "softmax"
     assert {line["rate"] for line in found["lines"]} == {0.01, 0.05, 0.2}
+    verdict, softmax = found["own"]["lines"]
+    assert (verdict["of"], softmax["of"]) == ("the verdict", "softmax")
+    assert verdict["promised"]
+    assert verdict["rows"] == found["rows"]
+    assert verdict["rate"] == softmax["rate"]
+    assert found["own"]["same_rows_as_compiled"]
+
+
+@pytest.mark.parametrize(
+    ("alarms", "misses", "held"),
+    [(0, False, True), (60, False, True), (90, False, False), (940, True, True), (90, True, False)],
+)
+def test_a_bundles_own_threshold_is_judged(alarms: int, misses: bool, held: bool) -> None:
+    """A threshold that alarmed on 24 % of new rows was said to hold: only the way was judged."""
+    verdicts = np.repeat([int(Verdict.ALARM), int(Verdict.TRUST)], [alarms, 1000 - alarms])
+    found = _judged("m", True, verdicts, misses, 0.05)
+    assert found.held is held
+    assert found.rate == (1000 - alarms if misses else alarms) / 1000
