@@ -14,6 +14,9 @@ ENVS := .venv
 DEMO := $(ENVS)/demo
 DEV := $(ENVS)/dev
 KERAS := $(ENVS)/keras
+# The oldest Keras that pyproject.toml permits, in front of the one in $(KERAS).
+OLDEST := $(shell sed -n 's/.*"keras>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+KERAS_OLDEST := $(ENVS)/keras-$(OLDEST)
 # The two environments of a device: each with NumPy, one interpreter, and nothing else.
 LITERT := $(ENVS)/device-litert
 TFLITE_RUNTIME := $(ENVS)/device-tflite-runtime
@@ -46,9 +49,11 @@ unit: $(DEV)/installed devices
 	EDGEMON_DEVICE_PYTHONS=$(abspath $(LITERT)/bin/python):$(abspath $(TFLITE_RUNTIME)/bin/python) \
 	  $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs
 
-test-keras: $(KERAS)/installed
-	$(KERAS)/bin/python -m pytest -rs \
-	  tests/compiler/models/test_keras.py tests/compiler/models/test_opening.py
+test-keras: $(KERAS)/installed $(KERAS_OLDEST)
+	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
+	  tests/compiler/models/test_opening.py
+	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
+	  tests/compiler/models/test_keras_code.py
 
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage
@@ -85,6 +90,10 @@ $(DEV)/installed: $(DEV)/bin/python $(SOURCES)
 
 $(KERAS)/installed: $(KERAS)/bin/python $(SOURCES)
 	$< -m pip install --quiet '.[dev,keras]'
+	@touch $@
+
+$(KERAS_OLDEST): $(KERAS)/installed
+	$(KERAS)/bin/python -m pip install --quiet --no-deps --upgrade --target $@ keras==$(OLDEST)
 	@touch $@
 
 $(ENVS)/wheel: $(DEV)/installed

@@ -15,7 +15,6 @@ from edgemon.compiler.models.selection import WHOLE, Selection
 if TYPE_CHECKING:
     from edgemon.compiler.models.base import Model
 
-HDF5 = b"\x89HDF\r\n\x1a\n"
 ZIP = b"PK\x03\x04"
 SAVED_MODEL = "saved_model.pb"
 PROTOBUF = b"\x08"  # an ONNX file begins with its version, as field 1
@@ -30,7 +29,7 @@ def open_model(path: Path, scratch: Path, selection: Selection = WHOLE) -> Model
     """
     # Each front end has its own heavy imports, and workers need none of them.
     from edgemon.compiler.models.base import read_file
-    from edgemon.compiler.models.keras import open_keras
+    from edgemon.compiler.models.keras import HDF5, open_keras
     from edgemon.compiler.models.tflite import IDENTIFIER, TfliteModel
 
     if (path / SAVED_MODEL).is_file():

@@ -4,8 +4,12 @@ is deployed. TensorFlow runs in a child process only."""
 from __future__ import annotations
 
 import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +26,7 @@ from edgemon.runtime.preprocess import Preprocess
 PATIENCE_S = 900.0  # TensorFlow says nothing while it converts
 MOST_REPRESENTATIVES = 2000
 CHOICES = ("float", "int8")
+HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def open_keras(path: Path, scratch: Path, selection: Selection = WHOLE) -> TfliteModel:
@@ -55,25 +60,51 @@ def to_int8(
         "input": model.input.to_json(),
     }
     more = {"representative": representative}
-    return _convert(model.origin, scratch, "int8", more, selection)
+    first = model.conversion.sha256
+    return _convert(model.origin, scratch, "int8", more, selection, first)
 
 
 def _convert(
-    path: Path, scratch: Path, to: str, more: dict[str, Any], selection: Selection
-) -> TfliteModel:
+    path: Path, scratch: Path, to: str, more: dict[str, Any], selection: Selection,
+    first: str | None = None,
+) -> TfliteModel:  # fmt: skip
     if find_spec("tensorflow") is None:
         raise MissingPackageError(
             f"{path}: a Keras model needs TensorFlow: pip install 'edgemon[keras]', or convert the "
             "model to TFLite yourself"
         )
     out = scratch / f"converted_{to}.tflite"
-    (answer,) = child.run(
-        [{"task": "convert", "model": str(path), "out": str(out), **more}],
-        subject=str(path),
-        silence_s=PATIENCE_S,
-    )
-    made = Conversion(path, _sha256(path), to, answer["by"])
+    with _own_copy(path, scratch) as copy:
+        digest = _sha256(copy)
+        if first is not None and digest != first:
+            raise ModelError(f"{path}: has changed since it was opened; run the command again")
+        (answer,) = child.run(
+            [{"task": "convert", "model": str(copy), "out": str(out), **more}],
+            subject=str(path),
+            silence_s=PATIENCE_S,
+        )
+    made = Conversion(path, digest, to, answer["by"])
     return TfliteModel.open(out, scratch, selection, conversion=made)
+
+
+@contextmanager
+def _own_copy(path: Path, scratch: Path) -> Iterator[Path]:
+    """The model where nobody else writes: what is looked through is what is hashed and loaded.
+    Keras tells the formats of files by their names."""
+    suffix = "" if path.is_dir() else ".h5" if _begins(path) == HDF5 else ".keras"
+    with TemporaryDirectory(dir=scratch) as folder:
+        copy = Path(folder) / f"model{suffix}"
+        try:
+            shutil.copytree(path, copy) if path.is_dir() else shutil.copyfile(path, copy)
+        except (OSError, shutil.Error) as error:
+            why = getattr(error, "strerror", None) or "some of its files are not readable"
+            raise ModelError(f"{path}: cannot be copied: {why}") from None
+        yield copy
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(HDF5))
 
 
 def _sha256(path: Path) -> str:

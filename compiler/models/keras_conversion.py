@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.models import keras_rebuild
+from edgemon.compiler.models import keras_config, keras_rebuild
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 
@@ -39,7 +39,9 @@ def convert(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def load(path: Path) -> Any:
-    """The Keras model in a file. Raises BackendError if it is damaged or unknown to Keras."""
+    """The Keras model in a file. Raises BackendError if it is damaged or unknown to Keras, or
+    brings code of its own."""
+    keras_config.require_own(path)
     if h5py.is_hdf5(path):
         try:
             with h5py.File(path) as file:
@@ -50,8 +52,9 @@ def load(path: Path) -> Any:
         except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
             raise BackendError(f"{path}: is damaged: {_first_line(error)}") from None
     return _checked(
-        path, "Keras cannot load it", lambda: tf.keras.models.load_model(path, compile=False)
-    )
+        path, "Keras cannot load it",
+        lambda: tf.keras.models.load_model(path, compile=False, safe_mode=True),
+    )  # fmt: skip
 
 
 def _converter(path: Path) -> Any:

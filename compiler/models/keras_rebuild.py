@@ -52,7 +52,7 @@ def rebuild(file: Any) -> Any:
     if kind == "Sequential":
         model = _sequential(config["layers"], layers)
     else:
-        model = keras.Model.from_config({**config, "layers": layers})
+        model = _made("Functional", {**config, "layers": layers}, "keras.src.models.functional")
     _set_weights(model, file["model_weights"])
     return model
 
@@ -65,10 +65,13 @@ def _sequential(stored: list[Any], layers: list[Any]) -> Any:
     if layers[0]["class_name"] == "InputLayer":
         layers = layers[1:]
     entry = keras.Input(shape=shape[1:], dtype=_dtype(first.get("dtype")) or "float32")
-    made = (
-        getattr(keras.layers, layer["class_name"]).from_config(layer["config"]) for layer in layers
-    )
+    made = (_made(layer["class_name"], layer["config"], "keras.layers") for layer in layers)
     return keras.Sequential([entry, *made])
+
+
+def _made(kind: str, config: dict[str, Any], module: str) -> Any:
+    whole = {"module": module, "class_name": kind, "config": config, "registered_name": kind}
+    return keras.saving.deserialize_keras_object(whole, safe_mode=True)
 
 
 def _layer(stored: dict[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,11 @@ def describe(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert(job: dict[str, Any]) -> dict[str, Any]:
-    """Write a Keras model as TFLite."""
+    """Write a Keras model as TFLite, if it brings no code of its own."""
+    from edgemon.compiler.models.keras_config import require_own
+
+    if Path(job["model"]).is_file():
+        require_own(Path(job["model"]))  # before TensorFlow, which takes seconds to start
     from edgemon.compiler.models.keras_conversion import convert
 
     return convert(job)
