@@ -60,12 +60,19 @@ coverage: system $(DEV)/installed
 
 devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
 
-# Debian packages that fuzzing and coverage need; without root those tests skip and say so.
+# Debian packages that fuzzing, coverage and builds for other machines need; without root those tests skip and say so.
 system:
 	@if ! command -v clang >/dev/null || ! command -v llvm-cov >/dev/null || ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer* >/dev/null 2>&1; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang llvm libclang-rt-14-dev >/dev/null; \
 	  else echo "clang with libFuzzer and llvm-cov is not installed: fuzzing and coverage are skipped"; fi; \
+	fi
+	@if ! command -v qemu-arm >/dev/null || ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v riscv64-linux-gnu-gcc >/dev/null || ! command -v arm-linux-gnueabihf-gcc >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      $(foreach arch,arm64 riscv64 armhf,libc6-dev-$(arch)-cross) qemu-user \
+	      gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-arm-linux-gnueabihf >/dev/null; \
+	  else echo "cross compilers and qemu-user are not installed: builds for other machines are skipped"; fi; \
 	fi
 
 format: $(DEV)/installed

@@ -2,7 +2,7 @@
 
     python amalgamate.py OUTPUT_DIRECTORY
 
-Compile edgemon.c with -ffp-contract=off. Or have no symbols at all: `#define EM_API static`
+Compile edgemon.c with -ffp-contract=off: what rounds otherwise is refused by em_open. Or have no symbols at all: `#define EM_API static`
 and `#include "edgemon.c"` in one file of your own.
 """
 
@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PRIVATE = ("em_layout.h", "em_math.h", "em_ops.h", "em_open.h")
+PRIVATE = ("em_layout.h", "em_math.h", "em_ops.h", "em_open.h", "em_known_answers.h")
 SOURCES = (
     "em_drift.c",
+    "em_known_answers.c",
     "em_open_dense.c",
     "em_open_nodes.c",
     "em_open.c",

@@ -33,7 +33,7 @@ def measure(folder: Path) -> Coverage:
     """Builds and runs the C tests in a folder. Skips where clang or its tools are missing."""
     clang = need("clang")
     program, raw, merged = folder / "tests", folder / "raw", folder / "merged"
-    run(clang, *C_FLAGS, PRIVATE, *COUNTED, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
+    run(clang, *C_FLAGS, PRIVATE, *COUNTED, *SANITIZERS, *TESTS, *SOURCES, "-lm", "-o", program)
     run("env", f"LLVM_PROFILE_FILE={raw}", program)
     run(tool(clang, "llvm-profdata"), "merge", "-sparse", raw, "-o", merged)
     of_runtime = [program, f"-instr-profile={merged}", C / "src"]

@@ -44,7 +44,7 @@ SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "60"))
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifact of the C tests that uses every op, as a file."""
     folder = tmp_path_factory.mktemp("sample")
-    run(need("gcc"), *C_FLAGS, PRIVATE, *TESTS, *SOURCES, "-o", folder / "tests")
+    run(need("gcc"), *C_FLAGS, PRIVATE, *TESTS, *SOURCES, "-lm", "-o", folder / "tests")
     run(folder / "tests", folder / "sample.emon")
     return folder / "sample.emon"
 
@@ -56,7 +56,7 @@ def test_runtime_under_sanitizers(compiler: str, optimisation: str, tmp_path: Pa
     if not sanitized(cc, tmp_path):
         pytest.skip(f"{compiler} has no address and undefined-behaviour sanitizer here")
     program = tmp_path / "tests"
-    run(cc, *C_FLAGS, PRIVATE, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-o", program)
+    run(cc, *C_FLAGS, PRIVATE, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-lm", "-o", program)
     out = run(program)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", out, re.MULTILINE), out
 

@@ -2,6 +2,7 @@
  * Evaluation and everything else that works on a validated file. No check of the file here:
  * em_open has made them all. What arrives at run time, taps and workspace, is checked every time.
  */
+#include "em_known_answers.h"
 #include "em_ops.h"
 
 /* ---- the inputs of one evaluation ---------------------------------------------------------- */
@@ -196,6 +197,9 @@ EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t works
         return EM_E_NULL;
     }
     em_status status = check_workspace(m, workspace, workspace_size);
+    if (status == EM_OK) {
+        status = em_check_arithmetic(); /* a thread may have its own rounding mode */
+    }
     if (status != EM_OK || m->self_test == 0) {
         return status;
     }

@@ -10,6 +10,7 @@
 #include "edgemon/edgemon.h"
 
 #include <float.h>
+#include <limits.h>
 #include <string.h>
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||           \
@@ -18,6 +19,9 @@
 #endif
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "edgemon needs single-precision arithmetic: on 32-bit x86 use -msse2 -mfpmath=sse"
+#endif
+#if INT_MAX < 0x7FFFFFFF
+#error "edgemon needs an int of 32 bits or more: products of 16 bits are computed in it"
 #endif
 
 /* Functions that the library's own files share; static in the amalgamation. */

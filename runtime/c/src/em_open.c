@@ -5,6 +5,7 @@
  * rely on earlier ones, never the reverse; em_open at the end of this file shows the order.
  * The only shape of a bounds check is  offset <= length && count <= (length - offset) / size.
  */
+#include "em_known_answers.h"
 #include "em_open.h"
 
 #define EM_MAX_FILE (UINT32_C(1) << 28)
@@ -409,6 +410,9 @@ EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
     }
     if (size < sizeof(em_header) || size > EM_MAX_FILE) {
         return EM_E_SIZE; /* H4 */
+    }
+    if (em_check_arithmetic() != EM_OK) {
+        return EM_E_FLOAT; /* section 7.11 */
     }
     em_reader r;
     memset(&r, 0, sizeof r);

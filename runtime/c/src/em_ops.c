@@ -3,8 +3,8 @@
  *
  * Integers cannot wrap: em_open has proved a bound of every result (rule N8). Floats are one
  * binary32 operation a statement, so that nothing is left to the compiler's taste; build with
- * -ffp-contract=off, for gcc does not know the pragma below. em_self_test finds a build that
- * fuses nevertheless.
+ * -ffp-contract=off, for gcc does not know the pragma of em_math.h. em_known_answers.c finds a
+ * build that fuses nevertheless.
  */
 #include "em_math.h"
 #include "em_ops.h"

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "sample.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,19 @@ static void self_test(void) {
     EXPECT(em_self_test(&m, workspace, sizeof workspace), EM_OK); /* none: nothing disagrees */
 }
 
+/* Another rounding mode is found, whatever the artifact; test_known_answers.py has the builds. */
+static void arithmetic(void) {
+    set_up();
+    fesetround(FE_UPWARD);
+    const em_status again = em_self_test(&m, workspace, sizeof workspace);
+    const em_status opened = em_open(&m, a.file, a.size);
+    fesetround(FE_TONEAREST);
+    EXPECT(again, EM_E_FLOAT);
+    EXPECT(opened, EM_E_FLOAT);
+    EXPECT(m.file == NULL, 1);
+    set_up();
+}
+
 static void memory_upset(void) {
     set_up();
     EXPECT(em_check(&m), EM_OK);
@@ -324,7 +338,7 @@ static void texts(void) {
     for (int i = 0; i >= EM_E_DRIFT; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_DRIFT - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_FLOAT - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);
@@ -353,6 +367,7 @@ int main(int argc, char **argv) {
     score_fault();
     workspace_bounds();
     self_test();
+    arithmetic();
     memory_upset();
     model();
     descriptions();

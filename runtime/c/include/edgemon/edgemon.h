@@ -69,7 +69,10 @@ extern "C" {
     X(EM_E_TAP_LENGTH, -26, "a tap has another length than the artifact's")                        \
     X(EM_E_TAP_VALUE, -27, "a tap holds a NaN or an infinity")                                     \
     X(EM_E_SCORE, -28, "a score, or a number on the way to one, is NaN or infinite")               \
-    X(EM_E_DRIFT, -29, "the drift test is invalid")
+    X(EM_E_DRIFT, -29, "the drift test is invalid")                                                \
+    X(EM_E_FLOAT, -30,                                                                             \
+      "this build or processor rounds floats otherwise than IEEE 754: compile the runtime with "   \
+      "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -177,7 +180,8 @@ typedef struct em_drift {
     uint32_t starts[EM_MAX_ALTERNATIVES]; /* image at which each sum last left 0 */
 } em_drift;
 
-/* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. */
+/* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. EM_E_FLOAT,
+ * whatever the artifact: in this build and thread float results would differ in bits. */
 EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
 
 /* Scratch memory an evaluation needs, in bytes; constant for an artifact. */
@@ -186,8 +190,8 @@ EM_API size_t em_workspace_size(const em_monitor *m);
 /* EM_OK if the artifact was compiled for the model file with this SHA-256. */
 EM_API em_status em_bind_model(const em_monitor *m, const uint8_t sha256[32]);
 
-/* Evaluates the artifact's own vectors and compares exactly. EM_OK if all agree, and if there are
- * none. */
+/* Checks this thread's float arithmetic as em_open does, then evaluates the artifact's own vectors
+ * and compares exactly. EM_OK if all agree, and if there are none. */
 EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t workspace_size);
 
 /* Recomputes the checksum: has memory changed since em_open? */
