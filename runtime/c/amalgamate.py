@@ -2,8 +2,8 @@
 
     python amalgamate.py OUTPUT_DIRECTORY
 
-Compile edgemon.c with -ffp-contract=off: what rounds otherwise is refused by em_open. Or have no symbols at all: `#define EM_API static`
-and `#include "edgemon.c"` in one file of your own.
+Compile edgemon.c with -ffp-contract=off: what rounds otherwise is refused by em_open. Or have no
+symbols at all: `#define EM_API static` and `#include "edgemon.c"` in one file of your own.
 """
 
 import sys
