@@ -210,7 +210,8 @@ def compile_(
     from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.models.selection import Selection
-    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.options import Options
+    from edgemon.compiler.pipeline import compile_bundle
     from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
-import os
 import resource
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,21 +30,18 @@ from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.data.repeats import KEEP, contents, require_policy
+from edgemon.compiler.data.repeats import contents
 from edgemon.compiler.data.sources import Sources, load_sources
-from edgemon.compiler.data.splits import REFUSE, require_sharing
 from edgemon.compiler.drift import guard as drifts
-from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import keras, open_model
 from edgemon.compiler.models import taps as tap_rules
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.selection import Selection
-from edgemon.compiler.monitors import AUTO, MonitorEstimator, parse
+from edgemon.compiler.monitors import MonitorEstimator, parse
+from edgemon.compiler.options import Options
 from edgemon.compiler.prove import prove
 from edgemon.compiler.realised import realised
 from edgemon.compiler.recorder import Recorder, finite, require_probabilities, require_seen
@@ -54,74 +49,21 @@ from edgemon.compiler.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.tap_safety import follow, settle
-from edgemon.compiler.thresholds import FalseAlarmTarget, Target
-from edgemon.runtime.preprocess import Preprocess
+from edgemon.compiler.thresholds import Target
 from edgemon.runtime.session import MONITOR
 
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
-
-
-@dataclass(frozen=True)
-class Options:
-    """What ``edgemon compile`` is told, beside model, data and output."""
-
-    monitors: str = AUTO
-    profile: str = "errors"
-    mirror: bool = False  # may the fusion of the profile read the mirrored image?
-    thresholds: str = "guaranteed"  # or "method": those that a method brings
-    taps: str = ""
-    selection: Selection = field(default_factory=Selection)  # of the model's outputs and inputs
-    preprocess: Preprocess = field(default_factory=Preprocess)
-    label_order: str = "numeric"
-    classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
-    label_column: str | None = None
-    decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
-    repeats: str = KEEP  # do rows that repeat others count? see ``data.repeats``
-    shared_rows: str = REFUSE  # that are in two of the given parts: see ``data.splits``
-    exif: str = "ignore"  # or "apply": see ``data.images``
-    group: str | None = None  # what says which rows belong together, see ``data.groups``
-    target: str = targets.DEFAULT
-    certify_kernels: str = ""  # further kernel sets under which thresholds must hold
-    expect_accuracy: float | None = None
-    target_rate: Target = field(default_factory=FalseAlarmTarget)
-    drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
-    convert: str = "float"  # or "int8": of Keras models
-    seed: int = 0
-    workers: int = min(2, os.cpu_count() or 1)
-    force: bool = False
-    c_header: bool = False
-    budget_kb: float | None = None  # of all monitors together; None: what the target's profile says
-    budget_us: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """What the bundle depends on."""
-        return {
-            "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
-            "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
-            "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
-            **self.selection.to_json(), "preprocess": self.preprocess.to_json(),
-            "label_order": self.label_order,
-            "classes": None if self.classes is None else list(self.classes),
-            "decision_threshold": self.decision_threshold, "exif": self.exif,
-            "convert": self.convert, "group": self.group,
-            "repeats": self.repeats, "shared_rows": self.shared_rows,
-            "promise": self.target_rate.whose,
-            "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
-            "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
-            "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
-            "budget_kb": self.budget_kb, "budget_us": self.budget_us,
-        }  # fmt: skip
 
 
 def compile_bundle(
     model_path: Path,
     sources: Sources,
     out: Path,
-    options: Options = Options(),
+    options: Options = Options(),  # noqa: B008 - immutable
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
-    _require_sound(options)
+    options.require_sound()
     target = targets.load(options.target)
     budget = budgets.resolve(options.budget_kb, options.budget_us, target)
     estimators = parse(
@@ -245,22 +187,6 @@ def compile_bundle(
             manifest["sha256"] |= hashes
         _write(folder, options, artifact, onnx, tapped, manifest, splits)
     return {**manifest, "peak_memory_bytes": _peak_memory(recorded.finite)}
-
-
-def _require_sound(options: Options) -> None:
-    if options.expect_accuracy is not None and not 0 <= options.expect_accuracy <= 1:
-        raise CompileError(
-            f"--expect-accuracy {options.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
-        )
-    if options.convert not in keras.CHOICES:
-        raise CompileError(f"--convert {options.convert}: use {' or '.join(keras.CHOICES)}")
-    if options.thresholds not in fitting.RULES:
-        raise CompileError(f"--thresholds {options.thresholds}: use {' or '.join(fitting.RULES)}")
-    if options.decision_threshold is not None and not math.isfinite(options.decision_threshold):
-        raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
-    require_policy(options.repeats)
-    require_sharing(options.shared_rows)
-    require_run_length(options.drift_run_length)
 
 
 def _open(

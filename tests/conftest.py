@@ -45,7 +45,8 @@ def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bundle(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny classifier compiled with its softmax monitor."""
     from edgemon.compiler.data.sources import Sources
-    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.options import Options
+    from edgemon.compiler.pipeline import compile_bundle
 
     folder = tmp_path_factory.mktemp("bundle")
     model = write_tiny(folder / "tiny.tflite")
@@ -60,7 +61,8 @@ def digits_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demonstration's model under three methods with their own thresholds; copy the bundle
     before you change it."""
     from edgemon.compiler.data.sources import Sources
-    from edgemon.compiler.pipeline import Options, compile_bundle
+    from edgemon.compiler.options import Options
+    from edgemon.compiler.pipeline import compile_bundle
 
     out = tmp_path_factory.mktemp("bundles") / "digits"
     options = Options(monitors="softmax,box,prophecy", thresholds="method")

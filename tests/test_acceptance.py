@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.preprocess import Preprocess
 

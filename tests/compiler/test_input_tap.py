@@ -15,7 +15,8 @@ from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models import taps as tap_rules
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.preprocess import INPUT

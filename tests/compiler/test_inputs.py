@@ -13,7 +13,8 @@ from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.selection import Selection
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.errors import InputError

@@ -24,7 +24,8 @@ from edgemon.compiler.models import open_model
 from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import usable_names
 from edgemon.compiler.models.taps import choose
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.verification import record_rows, verify_bundle
 from edgemon.runtime.errors import ArtifactError

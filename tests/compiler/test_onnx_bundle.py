@@ -13,7 +13,8 @@ from edgemon.compiler.bundle import Bundle
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.inspection import describe_model
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.errors import ArtifactError, BackendError
 from edgemon.runtime.session import Session

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.outputs import LOGITS, PROBABILITIES
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from tests.quantised_onnx import write
 
 KINDS = {

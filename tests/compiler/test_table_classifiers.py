@@ -22,7 +22,8 @@ from sklearn.svm import SVC
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.outputs import PROBABILITIES
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.evaluation import Verdict

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.runtime import Session
 from tests.conftest import DEMO
 

@@ -24,7 +24,8 @@ from edgemon.compiler.models.dense import dense_layers
 from edgemon.compiler.models.keras import to_int8
 from edgemon.compiler.models.taps import suggest
 from edgemon.compiler.models.tflite import TfliteModel
-from edgemon.compiler.pipeline import Options, compile_bundle
+from edgemon.compiler.options import Options
+from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.preprocess import Preprocess

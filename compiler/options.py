@@ -1,0 +1,88 @@
+"""What ``edgemon compile`` is told, beside model, data and output."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgemon import targets
+from edgemon.compiler import fitting
+from edgemon.compiler.data.repeats import KEEP, require_policy
+from edgemon.compiler.data.splits import REFUSE, require_sharing
+from edgemon.compiler.drift.fitting import require_run_length
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import keras
+from edgemon.compiler.models.selection import Selection
+from edgemon.compiler.monitors import AUTO
+from edgemon.compiler.thresholds import FalseAlarmTarget, Target
+from edgemon.runtime.preprocess import Preprocess
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of one compile."""
+
+    monitors: str = AUTO
+    profile: str = "errors"
+    mirror: bool = False  # may the fusion of the profile read the mirrored image?
+    thresholds: str = "guaranteed"  # or "method": those that a method brings
+    taps: str = ""
+    selection: Selection = field(default_factory=Selection)  # of the model's outputs and inputs
+    preprocess: Preprocess = field(default_factory=Preprocess)
+    label_order: str = "numeric"
+    classes: tuple[str, ...] | None = None  # the model's, in its order; None: as the data has them
+    label_column: str | None = None
+    decision_threshold: float | None = None  # of one output unit; None: see ``models.decision``
+    repeats: str = KEEP  # do rows that repeat others count? see ``data.repeats``
+    shared_rows: str = REFUSE  # that are in two of the given parts: see ``data.splits``
+    exif: str = "ignore"  # or "apply": see ``data.images``
+    group: str | None = None  # what says which rows belong together, see ``data.groups``
+    target: str = targets.DEFAULT
+    certify_kernels: str = ""  # further kernel sets under which thresholds must hold
+    expect_accuracy: float | None = None
+    target_rate: Target = field(default_factory=FalseAlarmTarget)
+    drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
+    convert: str = "float"  # or "int8": of Keras models
+    seed: int = 0
+    workers: int = min(2, os.cpu_count() or 1)
+    force: bool = False
+    c_header: bool = False
+    budget_kb: float | None = None  # of all monitors together; None: what the target's profile says
+    budget_us: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the bundle depends on."""
+        return {
+            "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
+            "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
+            "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
+            **self.selection.to_json(), "preprocess": self.preprocess.to_json(),
+            "label_order": self.label_order,
+            "classes": None if self.classes is None else list(self.classes),
+            "decision_threshold": self.decision_threshold, "exif": self.exif,
+            "convert": self.convert, "group": self.group,
+            "repeats": self.repeats, "shared_rows": self.shared_rows,
+            "promise": self.target_rate.whose,
+            "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
+            "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
+            "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
+            "budget_kb": self.budget_kb, "budget_us": self.budget_us,
+        }  # fmt: skip
+
+    def require_sound(self) -> None:
+        """Raises CompileError for a setting that means nothing."""
+        if self.expect_accuracy is not None and not 0 <= self.expect_accuracy <= 1:
+            raise CompileError(
+                f"--expect-accuracy {self.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
+            )
+        if self.convert not in keras.CHOICES:
+            raise CompileError(f"--convert {self.convert}: use {' or '.join(keras.CHOICES)}")
+        if self.thresholds not in fitting.RULES:
+            raise CompileError(f"--thresholds {self.thresholds}: use {' or '.join(fitting.RULES)}")
+        if self.decision_threshold is not None and not math.isfinite(self.decision_threshold):
+            raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
+        require_policy(self.repeats)
+        require_sharing(self.shared_rows)
+        require_run_length(self.drift_run_length)
