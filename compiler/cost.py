@@ -1,8 +1,9 @@
 """What a program costs: bytes, steps of an evaluation, and its time on a target, estimated.
 
-A step is what an inner loop does once: compare, look up, multiply and add, or exponentiate one
-element. Evaluation has no early exit, so that the count bounds every evaluation; only ``boxes``
-takes fewer, for a class with fewer boxes. Times: ``timing``.
+A step is what an inner loop does once: compare, look up, multiply and add; an exponential or a
+logarithm is sixteen. Their sum is the work that the C runtime states (FORMAT.md, section 7.12).
+Evaluation has no early exit, so that the count bounds every evaluation; only ``boxes`` and
+``hamming`` take fewer, for a class with fewer boxes or patterns. Times: ``timing``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from edgemon.compiler.ir import Node, Program
 from edgemon.targets import Budget, OpTimes
 
 KILOBYTE = 1024  # bytes
+TRANSCENDENTAL = 16  # steps of an exponential or a logarithm
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,13 @@ def steps(program: Program) -> dict[str, int]:
     return found
 
 
+def work(program: Program) -> int:
+    """Element operations of an evaluation, as ``em_work`` states them (FORMAT.md, section 7.12):
+    all steps, and a look through each float tap."""
+    looked_through = sum(t.length for t in program.taps if t.dtype == "float32")
+    return looked_through + sum(steps(program).values())
+
+
 def monitor_steps(program: Program) -> dict[str, int]:
     """Most steps of each monitor alone, by its name; shared nodes count for every monitor."""
     return {m.name: sum(steps(program.only(m.name)).values()) for m in program.monitors}
@@ -115,13 +124,14 @@ def _elements(node: Node, length: int) -> int:
 
 
 def _boxes(node: Node, length: int) -> int:
-    """Two bounds a dimension, over the class with the most boxes."""
-    return int(np.diff(node.tables[3].astype(np.int64)).max()) * length * 2
+    """Two bounds a dimension, over the class with the most boxes; without a box, a look at x."""
+    return int(np.diff(node.tables[3].astype(np.int64)).max()) * length * 2 or length
 
 
 def _trees(node: Node, _: int) -> int:
-    """One comparison a level; the last table holds pairs of root and depth."""
-    return int(node.tables[2][1::2].sum())
+    """One comparison a level and a value; the last table holds pairs of root and depth."""
+    depths = node.tables[2][1::2]
+    return int(depths.sum(dtype=np.int64)) + depths.size
 
 
 def _hamming(node: Node, _: int) -> int:
@@ -135,6 +145,9 @@ _STEPS: dict[str, Callable[[Node, int], int]] = {
     "boxes": _boxes,
     "hamming": _hamming,
     "trees": _trees,
+    "exp": lambda _, length: TRANSCENDENTAL * length,
+    "log": lambda _, length: TRANSCENDENTAL * length,
+    "logsumexp": lambda node, length: TRANSCENDENTAL * (length + node.value.length),
     "affine": lambda node, _: node.tables[0].size,
     "tables": lambda node, length: int(node.tables[2][0]) * length,
     "kernels": lambda node, _: node.tables[1].size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,10 @@ from edgemon.runtime.mirror import VIEWS
 Array = npt.NDArray[Any]
 
 DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "int32", 5: "int64", 6: "float32"}
+
+MAX_WORK = 1 << 26  # element operations of an evaluation: some tenths of a second
+SELF_TESTS = 16  # evaluations of such work that a self-test may take
+VARIABLE = "EDGEMON_MAX_WORK"
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,17 @@ class MonitorInfo:
 
 
 class Monitor:
-    """A validated artifact. Raises ArtifactError with the loader's reason if it is invalid."""
+    """A validated artifact. Raises ArtifactError with the loader's reason if it is invalid, and
+    if an evaluation would take more than ``max_work`` element operations, or its self-test more
+    than sixteen such (default: ``EDGEMON_MAX_WORK`` of the environment, or 2^26)."""
 
-    def __init__(self, artifact: bytes) -> None:
+    def __init__(self, artifact: bytes, *, max_work: int | None = None) -> None:
         try:
             self._native = _native.Monitor(artifact)
         except _native.Error as error:
             raise ArtifactError(f"artifact rejected: {error.args[1]}") from None
+        most = most_work() if max_work is None else max_work
+        _require_work(self._native.work, self._native.self_tests, most)
         self.taps = tuple(
             TapInfo(name, DTYPES[code], length, scale, zero, VIEWS[view])
             for name, code, length, scale, zero, view in self._native.taps
@@ -85,6 +94,11 @@ class Monitor:
     def workspace_size(self) -> int:
         """Scratch memory of one evaluation, in bytes."""
         return self._native.workspace_size
+
+    @property
+    def work(self) -> int:
+        """Element operations of one evaluation (FORMAT.md, section 7.12)."""
+        return self._native.work
 
     @property
     def classes(self) -> int:
@@ -157,6 +171,32 @@ class Monitor:
     def _require(status: int) -> None:
         if status:
             raise ArtifactError(f"artifact refused: {_native.status_text(status)}")
+
+
+def most_work() -> int:
+    """Element operations that an evaluation may take unless the caller says otherwise."""
+    stated = os.environ.get(VARIABLE, "").strip()
+    if not stated:
+        return MAX_WORK
+    if not (stated.isascii() and stated.isdigit() and len(stated) <= 18):
+        raise ArtifactError(
+            f"{VARIABLE} is no number of element operations: give digits alone, as {MAX_WORK}"
+        )
+    return int(stated)
+
+
+def _require_work(work: int, self_tests: int, most: int) -> None:
+    raised = f"if you trust the file, raise it: {VARIABLE} for commands, Session(max_work=) in code"
+    if work > most:
+        raise ArtifactError(
+            f"artifact refused: an evaluation takes {work:,} element operations, more than the "
+            f"limit of {most:,}; {raised}"
+        )
+    if work * self_tests > most * SELF_TESTS:
+        raise ArtifactError(
+            f"artifact refused: its self-test takes {work * self_tests:,} element operations, more "
+            f"than {SELF_TESTS} times the limit of {most:,}; {raised}"
+        )
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

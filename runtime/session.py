@@ -66,15 +66,23 @@ class Result:
 class Session:
     """A bundle, ready to run. Not shared between threads: an interpreter has one input."""
 
-    def __init__(self, bundle: Path | str, *, kernels: str | None = None, threads: int = 1) -> None:
+    def __init__(
+        self,
+        bundle: Path | str,
+        *,
+        kernels: str | None = None,
+        threads: int = 1,
+        max_work: int | None = None,
+    ) -> None:
         """Opens the artifact, checks that the model is the one it was compiled for, and runs its
-        self-test. ``kernels`` overrides the kernel set of calibration (see ``open_classifier``).
+        self-test. ``kernels`` overrides the kernel set of calibration (see ``open_classifier``),
+        ``max_work`` the most element operations that an evaluation may take (see ``Monitor``).
 
         Raises ArtifactError for an unusable bundle, BackendError without an interpreter.
         """
         folder = Path(bundle)
         model = model_file(folder)
-        self._monitor = Monitor(_read(folder, MONITOR))
+        self._monitor = Monitor(_read(folder, MONITOR), max_work=max_work)
         self._monitor.bind_model(hashlib.sha256(_read(folder, model.name)).hexdigest())
         self._monitor.self_test()
         metadata = Metadata.of(self._monitor)

@@ -92,6 +92,7 @@ def collect(
             "monitors_bytes": manifest["bytes"]["monitors"],
             "estimated_us": manifest["estimated_us"],
             "workspace_bytes": runtime.workspace_size,
+            "work": runtime.work,
             "second_inference": fitted.program.second_inference,
             "steps": sum(cost.steps(fitted.program).values()),
             "steps_by_op": cost.steps(fitted.program),

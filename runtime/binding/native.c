@@ -59,7 +59,10 @@ static PyObject *monitor_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         memcpy(self->artifact, bytes.buf, size);
     }
     PyBuffer_Release(&bytes);
-    const em_status status = em_open(&self->monitor, self->artifact, size);
+    em_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = em_open(&self->monitor, self->artifact, size);
+    Py_END_ALLOW_THREADS
     if (status != EM_OK) {
         PyObject *error = error_of(type);
         if (error != NULL) {
@@ -75,6 +78,14 @@ static PyObject *monitor_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 static PyObject *get_workspace_size(PyObject *op, void *Py_UNUSED(closure)) {
     return PyLong_FromSize_t(em_workspace_size(&((MonitorObject *)op)->monitor));
+}
+
+static PyObject *get_work(PyObject *op, void *Py_UNUSED(closure)) {
+    return PyLong_FromUnsignedLongLong(em_work(&((MonitorObject *)op)->monitor));
+}
+
+static PyObject *get_self_tests(PyObject *op, void *Py_UNUSED(closure)) {
+    return PyLong_FromSize_t(em_self_test_count(&((MonitorObject *)op)->monitor));
 }
 
 static PyObject *get_struct_size(PyObject *Py_UNUSED(op), void *Py_UNUSED(closure)) {
@@ -158,7 +169,11 @@ static PyObject *monitor_bind_model(PyObject *op, PyObject *arg) {
 }
 
 static PyObject *monitor_check(PyObject *op, PyObject *Py_UNUSED(ignored)) {
-    return PyLong_FromLong(em_check(&((MonitorObject *)op)->monitor));
+    em_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = em_check(&((MonitorObject *)op)->monitor);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLong(status);
 }
 
 void *new_workspace(const em_monitor *m) {
@@ -175,7 +190,10 @@ static PyObject *monitor_self_test(PyObject *op, PyObject *Py_UNUSED(ignored)) {
     if (workspace == NULL) {
         return NULL;
     }
-    const em_status status = em_self_test(m, workspace, em_workspace_size(m));
+    em_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = em_self_test(m, workspace, em_workspace_size(m));
+    Py_END_ALLOW_THREADS
     PyMem_Free(workspace);
     return PyLong_FromLong(status);
 }
@@ -209,6 +227,8 @@ static PyObject *monitor_display(PyObject *op, PyObject *args) {
 
 static PyGetSetDef monitor_attributes[] = {
     {"workspace_size", get_workspace_size, NULL, "Scratch memory of an evaluation, bytes.", NULL},
+    {"work", get_work, NULL, "Element operations of an evaluation.", NULL},
+    {"self_tests", get_self_tests, NULL, "Number of self-test vectors.", NULL},
     {"classes", get_classes, NULL, "Number of classes.", NULL},
     {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
     {"drift", get_drift, NULL, "(monitor, bins, alternatives, limit, run_length), or None.", NULL},

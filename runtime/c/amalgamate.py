@@ -16,6 +16,7 @@ SOURCES = (
     "em_known_answers.c",
     "em_open_dense.c",
     "em_open_nodes.c",
+    "em_open_work.c",
     "em_open.c",
     "em_ops_dense.c",
     "em_ops_rules.c",

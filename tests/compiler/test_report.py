@@ -244,7 +244,7 @@ def test_the_same_input_gives_the_same_bytes_and_valid_json(case: Case) -> None:
 def test_steps_bound_what_is_read(case: Case) -> None:
     by_op = costs.steps(case.fitted.program)
     layers = case.document["monitors"][3]["details"]["layers"]
-    assert by_op["trees"] == sum(layer["depth"] for layer in layers)
+    assert by_op["trees"] == sum(layer["depth"] + 1 for layer in layers)
     assert sum(by_op.values()) <= sum(m["steps"] for m in case.document["monitors"])
 
 

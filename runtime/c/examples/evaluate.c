@@ -61,6 +61,7 @@ static void print_contents(const em_monitor *m) {
         printf(" (raw)\n");
     }
     printf("workspace: %zu bytes\n", em_workspace_size(m));
+    printf("work: %llu element operations\n", (unsigned long long)em_work(m));
 }
 
 int main(int argc, char **argv) {

@@ -233,6 +233,15 @@ EM_API em_status em_bind_model(const em_monitor *m, const uint8_t sha256[32]) {
 
 EM_API size_t em_workspace_size(const em_monitor *m) { return is_open(m) ? m->workspace_size : 0; }
 
+EM_API uint64_t em_work(const em_monitor *m) { return is_open(m) ? m->work : 0; }
+
+EM_API size_t em_self_test_count(const em_monitor *m) {
+    if (!is_open(m) || m->self_test == 0) {
+        return 0;
+    }
+    return ((const em_self_test_head *)(const void *)(m->file + m->self_test))->count;
+}
+
 EM_API size_t em_class_count(const em_monitor *m) { return is_open(m) ? m->n_classes : 0; }
 
 EM_API size_t em_tap_count(const em_monitor *m) { return is_open(m) ? m->n_taps : 0; }

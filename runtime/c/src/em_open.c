@@ -398,6 +398,11 @@ static em_status check_file(em_reader *r) {
 }
 
 EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
+    return em_open_limited(m, artifact, size, NULL);
+}
+
+EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
+                                 const em_limits *limits) {
     if (m == NULL) {
         return EM_E_NULL;
     }
@@ -418,7 +423,13 @@ EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
     memset(&r, 0, sizeof r);
     r.m.file = (const uint8_t *)artifact;
     r.m.size = (uint32_t)size;
-    const em_status status = check_file(&r);
+    em_status status = check_file(&r);
+    if (status == EM_OK) {
+        r.m.work = em_work_of(&r.m);
+        if (limits != NULL && (r.m.work > limits->work || r.m.workspace_size > limits->workspace)) {
+            status = EM_E_LIMIT;
+        }
+    }
     if (status == EM_OK) {
         *m = r.m;
     }

@@ -42,6 +42,9 @@ EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id);
 /* Every node in turn: N1 to N10, sections 7.4 and 7.5, A5, P5, P6. In em_open_nodes.c. */
 EM_INTERNAL em_status em_check_nodes(em_reader *r);
 
+/* Element operations of an evaluation, when the nodes have been checked. In em_open_work.c. */
+EM_INTERNAL uint64_t em_work_of(const em_monitor *m);
+
 /* The section DRIFT, if there is one: section 13. In em_drift.c. */
 EM_INTERNAL em_status em_check_drift(const em_reader *r);
 

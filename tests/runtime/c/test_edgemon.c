@@ -252,6 +252,33 @@ static void arithmetic(void) {
     set_up();
 }
 
+static void limits(void) {
+    set_up();
+    const uint64_t work = em_work(&m);
+    const size_t scratch = em_workspace_size(&m);
+    EXPECT(work > N_NODES, 1);
+    EXPECT(em_self_test_count(&m), N_VECTORS);
+    const em_limits exact = {work, scratch}, idle = {work - 1, scratch},
+                    tight = {work, scratch - 1};
+    EXPECT(em_open_limited(&m, a.file, a.size, &idle), EM_E_LIMIT);
+    EXPECT(m.file == NULL, 1);
+    EXPECT(em_work(&m), 0);
+    EXPECT(em_self_test_count(&m), 0);
+    EXPECT(em_open_limited(&m, a.file, a.size, &tight), EM_E_LIMIT);
+    EXPECT(em_open_limited(&m, a.file, a.size, &exact), EM_OK);
+    EXPECT(em_work(&m), work);
+    EXPECT(em_open_limited(&m, a.file, a.size, NULL), EM_OK);
+    EXPECT(em_open_limited(NULL, a.file, a.size, &exact), EM_E_NULL);
+
+    builder b;
+    artifact bare;
+    start_sample(&b);
+    finish(&b, VALUE(N_ARGMAX), &bare);
+    EXPECT(em_open(&m, bare.file, bare.size), EM_OK);
+    EXPECT(em_self_test_count(&m), 0);
+    EXPECT(em_work(&m), work);
+}
+
 static void memory_upset(void) {
     set_up();
     EXPECT(em_check(&m), EM_OK);
@@ -338,7 +365,7 @@ static void texts(void) {
     for (int i = 0; i >= EM_E_DRIFT; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_FLOAT - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_LIMIT - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);
@@ -368,6 +395,7 @@ int main(int argc, char **argv) {
     workspace_bounds();
     self_test();
     arithmetic();
+    limits();
     memory_upset();
     model();
     descriptions();

@@ -72,7 +72,8 @@ extern "C" {
     X(EM_E_DRIFT, -29, "the drift test is invalid")                                                \
     X(EM_E_FLOAT, -30,                                                                             \
       "this build or processor rounds floats otherwise than IEEE 754: compile the runtime with "   \
-      "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")
+      "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")               \
+    X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -147,7 +148,15 @@ typedef struct em_monitor {
     uint32_t predicted;      /* value id */
     uint32_t n_classes;      /* that it chooses from */
     uint32_t workspace_size; /* bytes */
+    uint64_t work;           /* of an evaluation, in element operations */
 } em_monitor;
+
+/* What an artifact may cost at most. Both are known before the first evaluation, and are the same
+ * for each: see em_work and em_workspace_size. */
+typedef struct em_limits {
+    uint64_t work;    /* element operations of an evaluation */
+    size_t workspace; /* bytes */
+} em_limits;
 
 typedef struct em_result {
     em_verdict verdict;                   /* the worst of the monitors */
@@ -183,6 +192,19 @@ typedef struct em_drift {
 /* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. EM_E_FLOAT,
  * whatever the artifact: in this build and thread float results would differ in bits. */
 EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
+
+/* The same; EM_E_LIMIT if an evaluation would need more than *limits. A file of 4 kB may ask for 16
+ * MiB and seconds of an evaluation: where artifacts come from elsewhere, set limits. NULL: none. */
+EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
+                                 const em_limits *limits);
+
+/* Element operations of an evaluation (FORMAT.md, section 7.12): numbers read, compared, looked up,
+ * multiplied and added, some 1 to 4 ns each on a workstation. At most: it does not depend on the
+ * image but for the boxes and patterns of the predicted class. */
+EM_API uint64_t em_work(const em_monitor *m);
+
+/* Evaluations that em_self_test makes, 0 to 64. */
+EM_API size_t em_self_test_count(const em_monitor *m);
 
 /* Scratch memory an evaluation needs, in bytes; constant for an artifact. */
 EM_API size_t em_workspace_size(const em_monitor *m);

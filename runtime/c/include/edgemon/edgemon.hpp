@@ -39,6 +39,9 @@ class Monitor {
     em_status open(const void *artifact, std::size_t size) noexcept {
         return em_open(&monitor_, artifact, size);
     }
+    em_status open(const void *artifact, std::size_t size, const em_limits &limits) noexcept {
+        return em_open_limited(&monitor_, artifact, size, &limits);
+    }
     em_status bind_model(const std::array<std::uint8_t, 32> &sha256) const noexcept {
         return em_bind_model(&monitor_, sha256.data());
     }
@@ -68,6 +71,7 @@ class Monitor {
         return em_describe_drift(&monitor_, &out);
     }
 
+    std::uint64_t work() const noexcept { return em_work(&monitor_); }
     std::size_t workspace_size() const noexcept { return em_workspace_size(&monitor_); }
     std::size_t tap_count() const noexcept { return em_tap_count(&monitor_); }
     std::size_t monitor_count() const noexcept { return em_monitor_count(&monitor_); }
