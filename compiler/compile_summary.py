@@ -7,6 +7,7 @@ from typing import Any
 
 from edgemon.compiler.cost import KILOBYTE
 from edgemon.compiler.robustness.tables import show_robustness
+from edgemon.compiler.self_test import MutationScore
 from edgemon.compiler.terminal import Terminal, percent
 
 # Findings of which the terminal has told already.
@@ -57,6 +58,7 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
         "threshold neighbours differ between reference, C and ONNX; the tapped model's output is "
         f"bit-identical on {proof['output_rows']:,} rows"
     )
+    terminal.note(MutationScore.of(manifest["self_test"]).sentence)
     terminal.note(
         f"peak memory: {peak['compile'] / 1e6:.0f} MB, and {peak['largest_worker'] / 1e6:.0f} MB "
         "in the largest worker"

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import ranking, reference
+from edgemon.compiler import ranking
 from edgemon.compiler.calibration import drawn, enough, find_thresholds, set_thresholds
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.data.splits import divide
-from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.evaluation import evaluate, predicted_class
 from edgemon.compiler.ir import Builder, Monitor, Program
@@ -35,7 +34,6 @@ from edgemon.targets import OpTimes
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
 LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
-SELF_TEST_BYTES = 16384  # of inputs in self-test vectors; at least one vector is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,21 +345,3 @@ def _assess(
         for i in range(monitors)
     )
     return each, assess(found.verdict != Verdict.TRUST, found.verdict, wrong)
-
-
-def self_test(fitted: Fitted, rows: Recording) -> flat.SelfTest:
-    """Vectors for the device's power-on test, from the test rows: for each monitor a row of each
-    verdict that occurs, and one with a NaN where a tap is float."""
-    program, found = fitted.program, fitted.on_test
-    chosen = {0}
-    for column in found.verdicts.T:
-        chosen |= {int(np.argmax(column == v)) for v in np.unique(column)}
-    most = SELF_TEST_BYTES // sum(t.length * np.dtype(t.dtype).itemsize for t in program.taps)
-    severe = sorted(chosen, key=lambda row: -int(found.verdict[row]))  # alarms rather than trust
-    index = np.array(sorted(severe[: max(1, most)]))
-    taps = [np.array(rows.codes(t.name, index)) for t in program.taps]
-    floats = [i for i, t in enumerate(program.taps) if t.dtype == "float32"]
-    if floats:
-        taps = [np.concatenate([x, x[:1]]) for x in taps]
-        taps[floats[0]][-1, -1] = np.nan
-    return flat.SelfTest(tuple(taps), reference.evaluate(program, taps))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, evaluation, fitting
+from edgemon.compiler import accuracy, evaluation, fitting, self_test
 from edgemon.compiler import budget as budgets
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler import output_folder as outputs
@@ -133,9 +133,12 @@ def compile_bundle(
             fitted, recorded.finite["test"], options.drift_run_length,
             options.target_rate.confidence, options.seed, reporter,
         )  # fmt: skip
-        self_test = fitting.self_test(fitted, recorded.finite["test"])
+        with reporter.stage("choosing self-test vectors"):
+            vectors, found_damage = self_test.choose(
+                fitted.program, fitted.on_test, recorded.finite["test"], options.seed
+            )
         artifact = flat.write(
-            flat.Artifact(fitted.program, tapped.sha256, metadata, self_test, drift)
+            flat.Artifact(fitted.program, tapped.sha256, metadata, vectors, drift)
         )
         onnx = onnx_emitter.emit(fitted.program, metadata)
         with reporter.stage("proving") as progress:
@@ -171,6 +174,7 @@ def compile_bundle(
             "drift": drift_json,
             "robustness": robustness,
             "proof": proof,
+            "self_test": found_damage.to_json(),
             "bytes": {"artifact": len(artifact), "onnx": len(onnx), "monitors": cost.size_bytes},
             "estimated_us": cost.microseconds,
             "sha256": {

@@ -99,6 +99,7 @@ def collect(
         },
         "budget": manifest["budget"],
         "proof": manifest["proof"],
+        "self_test": manifest["self_test"],
         "data": manifest["data"],
         "options": manifest["options"],
         "sha256": dict(manifest["sha256"]),

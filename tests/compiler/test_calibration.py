@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from edgemon.compiler import evaluation, fitting, reference
+from edgemon.compiler import evaluation, fitting, reference, self_test
 from edgemon.compiler.calibration import drawn, find_thresholds, set_thresholds
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
@@ -59,7 +59,7 @@ def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> 
         assert alarms[own].mean() <= 0.1
         # As many alarms as the exact thresholds give, but for scores in the last float's place.
         assert abs(int(alarms[own].sum()) - int((scores[own] > threshold).sum())) <= 1
-    vectors = fitting.self_test(fitted, splits["test"])
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     proof = prove(
         artifact, onnx_emitter.emit(fitted.program, {}), evaluation.blocks(fitted.program, rows)

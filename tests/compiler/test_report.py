@@ -16,7 +16,7 @@ import pytest
 
 from edgemon import targets
 from edgemon.compiler import cost as costs
-from edgemon.compiler import evaluation, fitting
+from edgemon.compiler import evaluation, fitting, self_test
 from edgemon.compiler import manifest as manifests
 from edgemon.compiler.cost import Bill
 from edgemon.compiler.emit import flat
@@ -76,9 +76,8 @@ def make_case(
     target = FalseAlarmTarget()
     fitted = fitting.fit_monitors(estimators, "output", rows, target, times=times)
     cost = Bill(fitted.program, times).together()
-    artifact = flat.write(
-        flat.Artifact(fitted.program, "00" * 32, {}, fitting.self_test(fitted, rows["test"]))
-    )
+    vectors, damage = self_test.choose(fitted.program, fitted.on_test, rows["test"])
+    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     manifest = {
         "edgemon": "1",
         "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
@@ -96,6 +95,7 @@ def make_case(
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },
+        "self_test": damage.to_json(),
         "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
         "options": {"monitor": monitors, "taps": "", "seed": 0},
         "budget": {"kilobytes": 64.0, "microseconds": None},

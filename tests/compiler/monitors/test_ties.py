@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemon.compiler import evaluation, fitting, reference
+from edgemon.compiler import evaluation, fitting, reference, self_test
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.ir import Builder, Monitor, Tap
@@ -69,7 +69,7 @@ def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording])
     # Only rows of the upper value alarm.
     high = rows.features("features")[:, 0] > fitted.estimators[0].median_
     assert high[alarms].all()
-    vectors = fitting.self_test(fitted, splits["test"])
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
     assert prove(artifact, onnx, evaluation.blocks(fitted.program, rows)).first_mismatch is None
