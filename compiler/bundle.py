@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from edgemon.runtime.metadata import Metadata
 from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.session import MONITOR
+from edgemon.runtime.untrusted import parse_json, printable, read
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ class Bundle:
                 "`edgemon compile --out` wrote"
             )
         try:
-            data = (path / MONITOR).read_bytes()
-            manifest = json.loads((path / MANIFEST).read_text())
+            data = read(path / MONITOR)
+            manifest = parse_json(read(path / MANIFEST))
         except (OSError, ValueError) as error:
             raise ArtifactError(f"{path}: incomplete bundle ({error}); compile it again") from None
         if not isinstance(manifest, dict):
@@ -65,7 +65,7 @@ class Bundle:
     def classes(self) -> Classes:
         """The classes of its model, as compile took them."""
         metadata = self.artifact.metadata
-        names = tuple(str(name) for name in metadata["labels"])
+        names = tuple(printable(str(name)) for name in metadata["labels"])
         values = metadata.get("label_values", range(len(names)))
         return Classes(names, tuple(int(v) for v in values))
 
@@ -73,7 +73,7 @@ class Bundle:
     def onnx_bytes(self) -> bytes:
         """The serialised ``monitor.onnx``."""
         try:
-            return (self.path / ONNX).read_bytes()
+            return read(self.path / ONNX)
         except OSError as error:
             raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
 
@@ -81,19 +81,20 @@ class Bundle:
     def model(self) -> TappedModel:
         """The tapped model, with the outputs that carry the taps."""
         taps = self.artifact.program.taps
-        positions = tuple(int(t["output"]) for t in self.artifact.metadata["taps"])
-        own = [t for t, at in zip(taps, positions, strict=True) if at == 0 and t.view == PLAIN]
+        try:
+            positions = tuple(int(t["output"]) for t in self.artifact.metadata["taps"])
+            own = [t for t, at in zip(taps, positions, strict=True) if at == 0 and t.view == PLAIN]
+            above = float(self.artifact.metadata.get("decision_threshold", OF_PROBABILITY))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            own = []
         if not own:
             raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
-        above = self.artifact.metadata.get("decision_threshold", OF_PROBABILITY)
         return TappedModel(
             model_file(self.path),
             self.artifact.model_sha256,
             taps,
             positions,
-            replace(
-                own[0], decides_above=float(above)
-            ),  # compile taps the model's own output always
+            replace(own[0], decides_above=above),  # compile taps the model's own output always
         )
 
     def require_intact(self) -> None:
@@ -108,7 +109,7 @@ class Bundle:
         expected[model_file(self.path).name] = self.artifact.model_sha256
         for name, sha in expected.items():
             try:
-                found = hashlib.sha256((self.path / name).read_bytes()).hexdigest()
+                found = hashlib.sha256(read(self.path / name)).hexdigest()
             except OSError as error:
                 raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
             if found != sha:
@@ -149,6 +150,6 @@ class Reading:
 def reading_of(path: Path) -> Reading:
     """As ``Bundle.reading``, also without a manifest, without which a bundle runs."""
     try:
-        return Reading.of(json.loads((path / MANIFEST).read_text()))
-    except (OSError, ValueError):
+        return Reading.of(parse_json(read(path / MANIFEST)))
+    except (OSError, ValueError, ArtifactError):
         return Reading()

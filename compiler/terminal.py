@@ -28,6 +28,7 @@ from rich.table import Table
 
 from edgemon.compiler.reporter import Progress as Callback
 from edgemon.compiler.reporter import Reporter, unheard
+from edgemon.runtime.untrusted import printable
 
 STDERR = 2
 WIDE = 200  # columns where nobody's terminal sets a limit
@@ -50,10 +51,10 @@ class Terminal(Reporter):
 
     def note(self, text: str) -> None:
         if not self.as_json:
-            self.out.print(escape(text))
+            self.out.print(escape(printable(text, lines=True)))
 
     def warn(self, text: str) -> None:
-        self.err.print(f"[yellow]warning:[/yellow] {escape(text)}")
+        self.err.print(f"[yellow]warning:[/yellow] {escape(printable(text, lines=True))}")
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callback]:
@@ -68,7 +69,7 @@ class Terminal(Reporter):
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=self.err, transient=True) as bar:
-            task = bar.add_task(escape(name), total=None)
+            task = bar.add_task(escape(printable(name)), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
@@ -80,7 +81,7 @@ class Terminal(Reporter):
             if all(isinstance(v, (int, float, type(None))) for v in values):
                 column.justify = "right"
         for row in rows:
-            table.add_row(*(escape(_cell(v)) for v in row))
+            table.add_row(*(escape(printable(_cell(v))) for v in row))
         if self.markdown:
             table.box, table.pad_edge, table.title = box.MARKDOWN, True, None
             with self.out.capture() as captured:

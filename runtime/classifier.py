@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,18 +45,21 @@ class AnyClassifier(Protocol):
         """Name and version of the package that runs it."""
 
 
-def open_classifier(model: Path, *, threads: int = 1, kernels: str = "xnnpack") -> AnyClassifier:
+def open_classifier(
+    model: Path, *, threads: int = 1, kernels: str = "xnnpack", content: bytes | None = None
+) -> AnyClassifier:
     """The classifier in a file. ``kernels``: see ``tflite.Classifier``, and "onnxruntime" for ONNX.
+    ``content``: of the file, where it has been read; then it is not read again.
 
     Raises BackendError if the file cannot be read, or the kernels cannot run it.
     """
     try:
-        with model.open("rb") as file:
+        with model.open("rb") if content is None else BytesIO(content) as file:
             head = file.read(8)
     except OSError as error:
         raise BackendError(f"{model}: cannot be read: {error.strerror}") from None
     kind = Classifier if head[4:] == TFLITE_IDENTIFIER else OnnxClassifier
-    return kind(model, threads=threads, kernels=kernels)
+    return kind(model, threads=threads, kernels=kernels, content=content)
 
 
 def model_file(folder: Path) -> Path:

@@ -13,6 +13,7 @@ from edgemon.runtime.mirror import MIRROR, MIRRORED
 from edgemon.runtime.monitor import Monitor, TapInfo
 from edgemon.runtime.names import is_stored
 from edgemon.runtime.preprocess import INPUT, InputSpec, Preprocess
+from edgemon.runtime.untrusted import printable
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Metadata:
         """Raises ArtifactError if an entry is missing or damaged, or contradicts the artifact."""
         found = monitor.metadata
         try:
-            labels = tuple(str(label) for label in found["labels"])
+            labels = tuple(printable(str(label)) for label in found["labels"])
             values = tuple(int(v) for v in found.get("label_values", range(len(labels))))
             entries = [(str(m["name"]), m) for m in found["monitors"]]
             taps = [(str(tap["name"]), int(tap["output"])) for tap in found["taps"]]
@@ -44,7 +45,7 @@ class Metadata:
                 InputSpec.from_json(found["input"]),
                 labels,
                 values,
-                {name: str(m["rule"]) for name, m in entries},
+                {name: printable(str(m["rule"])) for name, m in entries},
                 {
                     name: Explanation.from_json(m["terms"], m.get("stack"))
                     for name, m in entries
@@ -53,7 +54,7 @@ class Metadata:
                 tuple(position for _, position in taps),
                 str(found["kernels"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, InputError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError):
             raise damaged("an entry is missing or damaged") from None
         result._require_classes(monitor.classes)
         result._require_monitors([name for name, _ in entries], monitor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from edgemon.runtime.drift import DriftInfo
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.mirror import VIEWS
+from edgemon.runtime.untrusted import RepeatedKeyError, parse_json
 
 Array = npt.NDArray[Any]
 
@@ -83,7 +83,11 @@ class Monitor:
         """The metadata that the compiler stored; empty where there is none. Raises ArtifactError
         unless it is one JSON object without a key that is stated twice."""
         try:
-            found = json.loads(self._native.metadata or b"{}", object_pairs_hook=_without_repeats)
+            found = parse_json(self._native.metadata or b"{}", once=True)
+        except RepeatedKeyError:
+            raise ArtifactError(
+                "the artifact's metadata states a key twice; compile it again"
+            ) from None
         except ValueError:
             raise ArtifactError("the artifact's metadata is not JSON; compile it again") from None
         if not isinstance(found, dict):
@@ -197,13 +201,6 @@ def _require_work(work: int, self_tests: int, most: int) -> None:
             f"artifact refused: its self-test takes {work * self_tests:,} element operations, more "
             f"than {SELF_TESTS} times the limit of {most:,}; {raised}"
         )
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ArtifactError("the artifact's metadata states a key twice; compile it again")
-    return found
 
 
 def status_text(status: int) -> str:

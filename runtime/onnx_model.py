@@ -41,13 +41,20 @@ class OnnxClassifier:
     the inputs, by name.
     """
 
-    def __init__(self, model: Path, *, threads: int = 1, kernels: str = KERNELS) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *,
+        threads: int = 1,
+        kernels: str = KERNELS,
+        content: bytes | None = None,
+    ) -> None:
         self._model = model
         if kernels != KERNELS:
             raise BackendError(f"kernels {kernels!r} cannot run an ONNX model; use {KERNELS}")
-        if not model.is_file():
+        if content is None and not model.is_file():
             raise BackendError(f"{model}: no such file")
-        self._session = open_session(model, threads)
+        self._session = open_session(model, threads, content)
         self.inputs = inputs_of(self._session, model)
         self._names = [o.name for o in self._session.get_outputs()]
         self.n_outputs = len(self._names)
@@ -126,15 +133,16 @@ class OnnxClassifier:
         return BackendError(f"{self._model}: the model fails to run: {reason(error)}")
 
 
-def open_session(model: Path, threads: int = 1) -> Any:
-    """ONNX Runtime's session of a file. Raises BackendError."""
+def open_session(model: Path, threads: int = 1, content: bytes | None = None) -> Any:
+    """ONNX Runtime's session of a file, or of its content. Raises BackendError."""
     runtime = _backend()
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = _LOG_FATAL
     try:
-        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        source = str(model) if content is None else content
+        return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its classes of errors have no public base
         raise BackendError(f"{model}: ONNX Runtime refuses it: {reason(error)}") from None
 

@@ -19,6 +19,7 @@ from edgemon.runtime.metadata import Metadata, damaged
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
+from edgemon.runtime.untrusted import read
 
 Array = npt.NDArray[Any]
 
@@ -83,14 +84,17 @@ class Session:
         folder = Path(bundle)
         model = model_file(folder)
         self._monitor = Monitor(_read(folder, MONITOR), max_work=max_work)
-        self._monitor.bind_model(hashlib.sha256(_read(folder, model.name)).hexdigest())
+        content = _read(folder, model.name)  # once: what is hashed is what runs
+        self._monitor.bind_model(hashlib.sha256(content).hexdigest())
         self._monitor.self_test()
         metadata = Metadata.of(self._monitor)
         self._preprocess, self._input = metadata.preprocess, metadata.input
         self._labels, self._label_values = metadata.labels, metadata.label_values
         self._rules, self._explanations = metadata.rules, metadata.explanations
         self._drift = Drift(self._monitor)
-        classifier = open_classifier(model, threads=threads, kernels=kernels or metadata.kernels)
+        classifier = open_classifier(
+            model, threads=threads, kernels=kernels or metadata.kernels, content=content
+        )
         metadata.require_model(classifier, self._monitor.taps, folder)
         views = [tap.view for tap in self._monitor.taps]
         try:
@@ -258,7 +262,7 @@ def _in_place(found: Evaluation, evaluated: npt.NDArray[np.bool_]) -> Evaluation
 
 def _read(folder: Path, name: str) -> bytes:
     try:
-        return (folder / name).read_bytes()
+        return read(folder / name)
     except OSError:
         raise ArtifactError(
             f"{folder}: no edgemon bundle, it lacks {name}; give the folder that compile wrote"

@@ -39,20 +39,29 @@ class Classifier:
     """One TFLite model, allocated for one image at a time.
 
     ``kernels`` is "xnnpack" (what an interpreter takes by itself), "builtin" (the optimised
-    kernels without a delegate) or "reference". Raises BackendError if the model cannot be used.
+    kernels without a delegate) or "reference"; ``content`` the file's, if it was read.
+    Raises BackendError if the model cannot be used.
     """
 
-    def __init__(self, model: Path, *, threads: int = 1, kernels: str = "xnnpack") -> None:
+    def __init__(
+        self,
+        model: Path,
+        *,
+        threads: int = 1,
+        kernels: str = "xnnpack",
+        content: bytes | None = None,
+    ) -> None:
         if kernels not in KERNELS:
             raise BackendError(f"kernels {kernels!r} are unknown; use {', '.join(KERNELS)}")
-        if not model.is_file():
+        if content is None and not model.is_file():
             raise BackendError(f"{model}: no such file")
+        source = {"model_path": str(model)} if content is None else {"model_content": content}
         create, resolvers = _backend()
         if kernels == "xnnpack" and create.__module__.startswith("tflite_runtime"):
             warnings.warn(NO_XNNPACK, RuntimeWarning, stacklevel=2)
         try:
             self._interpreter = create(
-                model_path=str(model),
+                **source,
                 num_threads=threads,
                 experimental_op_resolver_type=resolvers[KERNELS[kernels]],
             )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
 from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.drift.detector import DriftTest
@@ -28,6 +31,7 @@ from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess
+from edgemon.runtime.untrusted import read
 
 Array = npt.NDArray[Any]
 
@@ -118,11 +122,14 @@ def _learned_from(bundle: Bundle, spec: str) -> Array:
     """Numbers of this file's rows on which the bundle was fitted, or its thresholds were set."""
     hashes = set(source_json(spec)["sha256"].values())
     found: list[Array] = [np.zeros(0, np.int64)]
-    with np.load(bundle.path / SPLITS) as splits:
+    path = bundle.path / SPLITS
+    with readable(path), zipfile.ZipFile(BytesIO(read(path))) as splits:
         for name in ("fit", "threshold"):
             source = bundle.manifest["data"].get("data") or bundle.manifest["data"].get(name)
             if source is not None and hashes & set(source["sha256"].values()):
-                found.append(splits[name])
+                require_inflatable(splits.getinfo(f"{name}.npy"), path)
+                with splits.open(f"{name}.npy") as stream:
+                    found.append(np.lib.format.read_array(stream, allow_pickle=False))
     return np.concatenate(found)
 
 

@@ -65,7 +65,7 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
     wanted = rows.of(len(file))
     labels, names = None, None
     if y is not None:
-        with _readable(y), y.open("rb") as stream:
+        with readable(y), y.open("rb") as stream:
             labels, names = _read_labels(stream, str(y), len(file), wanted, rows.source)
     return Loaded(x, np.arange(wanted.start, wanted.stop), labels, names)
 
@@ -76,7 +76,7 @@ def read_npz(
 ) -> Loaded:  # fmt: skip
     """The images and labels of an .npz, and the groups that ``group`` names (see
     ``groups.columns_of``); the wanted rows are unpacked to ``folder``."""
-    with _readable(path), zipfile.ZipFile(path) as archive:
+    with readable(path), zipfile.ZipFile(path) as archive:
         keys = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
         images, labels = _keys(path, keys)
         others = [k for k in keys if k in _SETS and k not in (images, labels)]
@@ -84,7 +84,7 @@ def read_npz(
             warn(f"{path}: {images} and {labels} are read, and not {', '.join(others)}")
         columns = () if group is None else columns_of(group, keys, str(path))
         for name in filter(None, (images, labels, *(c.name for c in columns))):
-            _require_inflatable(archive.getinfo(f"{name}.npy"), path)
+            require_inflatable(archive.getinfo(f"{name}.npy"), path)
         with archive.open(f"{images}.npy") as stream:
             header = read_header(stream, f"{path} ({images})")
             _require_numbers(f"{path} ({images})", header.dtype)
@@ -101,7 +101,7 @@ def read_npz(
     return Loaded(x, np.arange(len(wanted)), y, names, wanted.start, groups)
 
 
-def _require_inflatable(member: zipfile.ZipInfo, path: Path) -> None:
+def require_inflatable(member: zipfile.ZipInfo, path: Path) -> None:
     """Raises DataError for what a few bytes inflate to much, by the directory of the archive, which
     bounds what is read: nothing has been inflated yet."""
     limit = max(FREELY_INFLATED_BYTES, MOST_INFLATED * member.compress_size)
@@ -212,7 +212,7 @@ def _pieces(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (EdgemonError, MemoryError):
