@@ -97,7 +97,7 @@ class _Table:
             self._column(part) for part in self._parts(columns.aside) if self._has(part)
         ]
         known = self._known(columns.features)
-        label = self._label(columns.label, [*others, *(known or ())])
+        label = self._label(columns.label, others, known or ())
         features = [i for i in range(self._width) if i != label and i not in others]
         if known is not None:
             left_out = [self._names[i] for i in features if i not in known]
@@ -146,18 +146,19 @@ class _Table:
                 yield reader.line_num, cells
             skip = skip and not cells
 
-    def _label(self, wanted: str | None, others: Sequence[int]) -> int | None:
+    def _label(self, wanted: str | None, others: Sequence[int], known: Sequence[int]) -> int | None:
+        """``others`` are of groups, of which one may be the label too; ``known`` are features."""
         names = self._header or []
         if wanted == NO_LABEL and NO_LABEL not in names:
             return None
         if wanted is None:
-            found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES and i not in others]
+            found = [i for i, n in enumerate(names) if n.lower() in LABEL_NAMES and i not in known]
             if len(found) > 1:
                 raise DataError(
                     f"{self._path}: several columns may be the label "
                     f"({', '.join(names[i] for i in found)}); choose with --label-column"
                 )
-            by_default = self._last_is_words and self._width - 1 not in others
+            by_default = self._last_is_words and self._width - 1 not in (*others, *known)
             chosen = found[0] if found else self._width - 1 if by_default else None
             if chosen is not None and not (names and names[chosen].lower() in CLEAR_NAMES):
                 self._warn(
