@@ -63,13 +63,14 @@ def run_benchmark(
         inputs = [
             to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
         ]
-        plain_file = scratch / bundle.model.path.name
-        write_untapped(bundle.model.path, metadata["model"]["outputs"], plain_file)
+        model = bundle.model_in(scratch)
+        plain_file = scratch / f"untapped-{model.path.name}"
+        write_untapped(model.path, metadata["model"]["outputs"], plain_file)
         kernels = metadata["kernels"]
         with quiet_interpreter():
             plain = open_classifier(plain_file, threads=threads, kernels=kernels)
-            tapped = open_classifier(bundle.model.path, threads=threads, kernels=kernels)
-        program, positions = bundle.artifact.program, bundle.model.positions
+            tapped = open_classifier(model.path, threads=threads, kernels=kernels)
+        program, positions = bundle.artifact.program, model.positions
         views = [tap.view for tap in program.taps]
         reader = TapReader(tapped, positions, views, spec, preprocess)
         with reporter.stage("timing") as progress, memory.peak_memory() as peak:

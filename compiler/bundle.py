@@ -97,6 +97,23 @@ class Bundle:
             replace(own[0], decides_above=above),  # compile taps the model's own output always
         )
 
+    def model_in(self, scratch: Path) -> TappedModel:
+        """The same, as a file in a folder of the caller's: what is hashed is what is opened,
+        whatever becomes of the bundle meanwhile. Raises ArtifactError if it is another model."""
+        model = self.model
+        try:
+            content = read(model.path)
+        except OSError as error:
+            raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+        if hashlib.sha256(content).hexdigest() != model.sha256:
+            raise ArtifactError(
+                f"{model.path} is not the file that compile wrote (its SHA-256 differs); "
+                "compile the bundle again"
+            )
+        path = scratch / model.path.name
+        path.write_bytes(content)
+        return replace(model, path=path)
+
     def require_intact(self) -> None:
         """Raises ArtifactError unless every file is the one that ``compile`` wrote, and the model
         the one that the monitor is bound to."""

@@ -71,7 +71,7 @@ def record_rows(
     rows = classes.numbered(rows, f"{bundle.path}") if labelled else replace(rows, y=None)
     with reporter.stage("recording") as progress:
         return record(
-            bundle.model,
+            bundle.model_in(scratch),
             rows,
             preprocess=preprocess,
             input=spec,
