@@ -100,8 +100,11 @@ def _origin(model: Model) -> dict[str, Any]:
         **part,
         "file": made.path.name,
         "sha256": made.sha256,
-        "converted": {"to": f"{made.to} TFLite", "by": made.by, "sha256": model.sha256},
-    }
+        "converted": {
+            "to": f"{made.to} TFLite", "by": made.by, "changed": list(made.changed),
+            "sha256": model.sha256,
+        },
+    }  # fmt: skip
 
 
 def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str, Any]]:

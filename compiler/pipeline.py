@@ -217,6 +217,8 @@ def _open(
             model = keras.to_int8(
                 model, splits["fit"], options.preprocess, scratch, options.selection
             )
+    for change in () if model.conversion is None else model.conversion.changed:
+        reporter.note(f"{change}, in the model that runs")
     return model, classes, splits
 
 

@@ -50,6 +50,7 @@ class Conversion:
     sha256: str
     to: str  # "float" or "int8"
     by: str  # such as "TensorFlow 2.21.0"
+    changed: tuple[str, ...] = ()  # besides the format, as sentences
 
 
 @dataclass(frozen=True, eq=False)

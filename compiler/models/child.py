@@ -119,7 +119,7 @@ class _Worker:
         if self._last is not None and "error" in self._last:
             raise ERRORS[self._last["blames"]](f"{subject}: {self._last['error']}")
         if code < 0:
-            raise ModelError(f"{subject}: {_death(-code)}")
+            raise ModelError(f"{subject}: {_death(-code, self.job.get('task'))}")
         if code or self._last is None:
             raise ModelError(
                 f"{subject}: the process that ran the model failed: {self._complaint()}"
@@ -140,9 +140,14 @@ class _Worker:
         return lines[-1][:200] if lines else "it gave no reason"
 
 
-def _death(number: int) -> str:
+def _death(number: int, task: str | None) -> str:
     if number == signal.SIGKILL:
         return "the process that ran the model was killed (SIGKILL), probably for lack of memory"
+    if task == "convert":
+        return (
+            f"TensorFlow crashed ({signal.Signals(number).name}) while it converted the model; try "
+            "--convert float, or convert the model to TFLite where it was made, and give that"
+        )
     return (
         f"the model crashed the interpreter ({signal.Signals(number).name}) in the process that "
         "ran it; it cannot be used with this interpreter"

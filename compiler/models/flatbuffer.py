@@ -120,7 +120,7 @@ def fix_inputs(content: bytes, graph: Graph, values: Mapping[str, Array]) -> byt
     """The same model with constants in place of inputs, which are named as in the graph. Raises
     UnsupportedError for a value that does not fit."""
     for name, value in values.items():
-        index = next((i for i in graph.inputs if graph.tensors[i].name == name), None)
+        index = next((i for i in graph.inputs if name in _input_names(graph.tensors[i])), None)
         if index is None:
             names = ", ".join(graph.tensors[i].name for i in graph.inputs)
             raise UnsupportedError(f"--input {name}: it has no such input; there are {names}")
@@ -128,6 +128,11 @@ def fix_inputs(content: bytes, graph: Graph, values: Mapping[str, Array]) -> byt
             content, graph.tensors[index], fitting(graph.tensors[index], value)
         )
     return content
+
+
+def _input_names(tensor: Tensor) -> tuple[str, str]:
+    """As it is in the file, and as it was in the Keras model."""
+    return tensor.name, tensor.name.removeprefix("serving_default_").removesuffix(":0")
 
 
 def _with_constant(content: bytes, tensor: Tensor, value: Array) -> bytes:

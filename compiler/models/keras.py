@@ -83,7 +83,7 @@ def _convert(
             subject=str(path),
             silence_s=PATIENCE_S,
         )
-    made = Conversion(path, digest, to, answer["by"])
+    made = Conversion(path, digest, to, answer["by"], tuple(answer["changed"]))
     return TfliteModel.open(out, scratch, selection, conversion=made)
 
 
