@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from edgemon.compiler import evaluation, fitting
+from edgemon.compiler import evaluation, fitting, self_test
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit import onnx as onnx_emitter
 from edgemon.compiler.errors import CompileError
@@ -110,7 +110,7 @@ def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
 
 def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Splits) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
-    vectors = fitting.self_test(fitted, splits["test"])
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
     proof = prove(artifact, onnx, evaluation.blocks(fitted.program, splits["test"]))
