@@ -165,7 +165,8 @@ def fit_monitors(
     ranks = logits if logits in recorded else output
     looked, softmax = ranking.look(builder, predicted, plain, ranks, rows["fit"])
     names = [e.kind for e in estimators]
-    ranking.require_varied(builder, predicted, plain, names, looked, threshold_rows)
+    known = [rows[part] for part in ("fit", "threshold")]
+    ranking.require_varied(builder, predicted, plain, names, looked, known)
     # A fusion's score is a sum that explains itself; a rank would not.
     asked = [c and e not in fusions for c, e in zip(calibrated, estimators, strict=True)]
     scores = ranking.without_ties(builder, plain, asked, looked, softmax, target.rate)

@@ -55,21 +55,23 @@ def constant(values: npt.NDArray[Any]) -> bool:
 
 def require_varied(
     builder: Builder, predicted: int, scores: Sequence[Score], names: Sequence[str],
-    looked: Looked, held_out: Recording,
+    looked: Looked, rows: Sequence[Recording],
 ) -> None:  # fmt: skip
-    """Raises CompileError if a score is the same for all fit rows, and for held-out rows too: some
-    methods find nothing on the rows that they learned from."""
+    """Raises CompileError if a score is the same for all of these rows, fit rows and threshold
+    rows: some methods find nothing on the rows that they learned from."""
     for name, score, values in zip(names, scores, looked.scores, strict=True):
         if not constant(values):
             continue
         program, _ = quantise_scores(
             builder.program(predicted, [Monitor(name, score.id, 0.0, 0.0)])
         )
-        if constant(evaluate(program.trimmed(), held_out).scores[0]):
+        program = program.trimmed()
+        if constant(np.concatenate([evaluate(program, part).scores[0] for part in rows])):
+            count = sum(map(len, rows))
             raise CompileError(
-                f"{name}: its score is the same for all {len(values):,} fit rows that were looked "
-                "at and all threshold rows, so that it cannot tell right answers from wrong ones; "
-                "leave this monitor out, or try other taps or settings"
+                f"{name}: its score is the same for all {count:,} fit and threshold rows, so that "
+                "it cannot tell right answers from wrong ones; leave this monitor out, or try "
+                "other taps or settings"
             )
 
 
