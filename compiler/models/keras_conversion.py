@@ -158,6 +158,11 @@ def _reason(error: Exception) -> str:
         )
         random = any("Random" in name for name in lacking)
         return f"TFLite has no operator for TensorFlow's {', '.join(lacking)}{hint * random}"
+    if "'tf.TensorList" in text:
+        return (
+            "TFLite has no form of the recurrent layers of this SavedModel, whose batch is open; "
+            "save the model as .keras and give that"
+        )
     # Keras nests its reasons, each behind the whole configuration; the last is the first cause.
     text = _PLACES.sub("", text.split("Exception encountered: ")[-1])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
