@@ -11,8 +11,8 @@ import inspect
 import json
 from typing import Any
 
+import keras
 import numpy as np
-from tensorflow import keras
 
 _MODELS = {"Sequential": keras.Sequential, "Functional": keras.Model, "Model": keras.Model}
 # Settings that say how to train or how to compute, not what.
