@@ -67,6 +67,7 @@ WRAPS: dict[str, Callable[[Json], Json]] = {
         ({**_object("Dense"), "package": "pack"}, "'keras.layers.Dense'"),
         (_object("get_file", module="keras.utils"), "'keras.utils.get_file'"),
         (_object("system", module="os"), "'os.system'"),
+        ({"class_name": "TrueDivide", "config": {}}, "that only .keras files can hold"),
         (_object("TFSMLayer"), "runs a model from another file"),
         (_object("TorchModuleWrapper"), "unpickles"),
         (_object("StringLookup"), "may read any file"),
