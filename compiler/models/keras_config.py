@@ -120,7 +120,8 @@ def _problem(found: dict[str, Any]) -> str | None:
             return None
     # Keras 3 writes operations to HDF5 by their bare names, and cannot load them again.
     hint = "" if module or registered else ", unless an operation that only .keras files can hold"
-    return f"has the class {_shown(name, module)}, which is none of Keras' own that edgemon knows{hint}"
+    shown = _shown(name, module)
+    return f"has the class {shown}, which is none of Keras' own that edgemon knows{hint}"
 
 
 def _is_keras(module: Any, *others: str) -> bool:
