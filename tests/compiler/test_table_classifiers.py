@@ -8,9 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import onnx
+import onnxmltools
 import pytest
+import skl2onnx
+import xgboost
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -29,11 +33,6 @@ from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
 from tests.labelled_onnx import rows, write_labelled
-
-skl2onnx = pytest.importorskip("skl2onnx")
-lightgbm = pytest.importorskip("lightgbm")
-xgboost = pytest.importorskip("xgboost")
-onnxmltools = pytest.importorskip("onnxmltools")
 
 TRAINED, ROWS, FEATURES = 400, 600, 6
 OF_EACH = FalseAlarmTarget(whose="monitor")  # of which few rows are enough

@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,9 @@ from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.recording import Recording, record
 from edgemon.compiler.verification import verify_bundle
 from edgemon.runtime.preprocess import Preprocess
+from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 
-pytestmark = [
-    pytest.mark.skipif(
-        find_spec("tensorflow") is None,
-        reason="TensorFlow is not installed: pip install 'edgemon[keras]'",
-    ),
-    pytest.mark.xdist_group("tensorflow"),
-]
+pytestmark = NEEDS_TENSORFLOW
 
 # Saves one small network in every format that Keras 3 and TensorFlow write.
 MAKE = """

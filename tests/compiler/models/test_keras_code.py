@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,9 @@ import pytest
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.keras_classes import CLASSES, REFUSED
+from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 
-pytestmark = [
-    pytest.mark.skipif(
-        find_spec("tensorflow") is None,
-        reason="TensorFlow is not installed: pip install 'edgemon[keras]'",
-    ),
-    pytest.mark.xdist_group("tensorflow"),
-]
+pytestmark = NEEDS_TENSORFLOW
 
 # A Lambda that leaves a mark wherever it is called, in each way of storing a model; also as Keras 2
 # stored it, and in a model within a model. Keras itself runs it if it is told to trust the file.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,9 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.keras import to_int8
 from edgemon.runtime.preprocess import Preprocess
+from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 
-pytestmark = [
-    pytest.mark.skipif(
-        find_spec("tensorflow") is None,
-        reason="TensorFlow is not installed: pip install 'edgemon[keras]'",
-    ),
-    pytest.mark.xdist_group("tensorflow"),
-]
+pytestmark = NEEDS_TENSORFLOW
 
 MAKE = """
 import sys, keras

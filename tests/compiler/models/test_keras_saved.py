@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,9 @@ from edgemon.compiler.models.keras import to_int8
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.recording import record
 from edgemon.runtime.preprocess import Preprocess
+from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 
-pytestmark = [
-    pytest.mark.skipif(
-        find_spec("tensorflow") is None,
-        reason="TensorFlow is not installed: pip install 'edgemon[keras]'",
-    ),
-    pytest.mark.xdist_group("tensorflow"),
-]
+pytestmark = NEEDS_TENSORFLOW
 
 MAKE = """
 import sys
