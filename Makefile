@@ -51,7 +51,7 @@ unit: $(DEV)/installed devices
 
 test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
-	  tests/compiler/models/test_opening.py
+	  tests/compiler/models/test_opening.py tests/compiler/models/test_saved_model.py
 	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras_code.py
 

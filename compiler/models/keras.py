@@ -17,7 +17,7 @@ import numpy as np
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import MissingPackageError, ModelError
-from edgemon.compiler.models import child
+from edgemon.compiler.models import SAVED_MODEL, child
 from edgemon.compiler.models.base import Conversion, Model
 from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.models.tflite import TfliteModel
@@ -26,6 +26,7 @@ from edgemon.runtime.preprocess import Preprocess
 PATIENCE_S = 900.0  # TensorFlow says nothing while it converts
 MOST_REPRESENTATIVES = 2000
 CHOICES = ("float", "int8")
+VARIABLES = "variables"
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -95,11 +96,23 @@ def _own_copy(path: Path, scratch: Path) -> Iterator[Path]:
     with TemporaryDirectory(dir=scratch) as folder:
         copy = Path(folder) / f"model{suffix}"
         try:
-            shutil.copytree(path, copy) if path.is_dir() else shutil.copyfile(path, copy)
+            _copy_folder(path, copy) if path.is_dir() else shutil.copyfile(path, copy)
         except (OSError, shutil.Error) as error:
             why = getattr(error, "strerror", None) or "some of its files are not readable"
             raise ModelError(f"{path}: cannot be copied: {why}") from None
         yield copy
+
+
+def _copy_folder(path: Path, copy: Path) -> None:
+    """The graph and the variables of a SavedModel. What may stand beside them is not for the model:
+    other forms of the graph, which TensorFlow would prefer, and files that initialisers read."""
+    files = [path / SAVED_MODEL, *(path / VARIABLES).glob("*")]
+    for file in files:
+        if not file.is_file():
+            raise ModelError(f"{path}: its {file.relative_to(path)} is no file; save it again")
+        to = copy / file.relative_to(path)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, to)
 
 
 def _begins(path: Path) -> bytes:

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.models import keras_config, keras_layers, keras_rebuild
+from edgemon.compiler.models import keras_config, keras_layers, keras_rebuild, saved_model
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 
@@ -33,6 +33,7 @@ def convert(job: dict[str, Any]) -> dict[str, Any]:
     path = Path(job["model"])
     representative = job.get("representative")
     if path.is_dir():
+        saved_model.require_pure(path)
         return _written(job, lambda: _of_folder(path, representative), [])
     model = load(path)
     _require_fixed(path, model)
