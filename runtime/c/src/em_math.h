@@ -55,8 +55,27 @@ EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
 
 #define EM_SUM_SHORT 64u
 
+/* Of exactly `length` terms, a power of two up to EM_SUM_SHORT and a constant at each call: so that
+ * compilers keep them in registers. */
+EM_INLINE float em_whole_sum(em_term term, const em_terms *t, size_t length) {
+    float v[EM_SUM_SHORT / 2];
+    for (size_t i = 0; i < length / 2; i++) {
+        const float first = term(t, i);
+        v[i] = first + term(t, i + length / 2);
+    }
+    for (size_t half = length / 4; half > 0; half /= 2) {
+        for (size_t k = 0; k < half; k++) {
+            v[k] = v[k] + v[half + k];
+        }
+    }
+    return v[0];
+}
+
 /* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
 EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
+    if (n == EM_SUM_SHORT) {
+        return em_whole_sum(term, t, EM_SUM_SHORT);
+    }
     float v[EM_SUM_SHORT];
     uint32_t length = EM_SUM_LANES;
     while (length < n) {
