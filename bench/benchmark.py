@@ -15,7 +15,7 @@ import numpy.typing as npt
 from edgemon import targets
 from edgemon.bench import budget, latency, memory
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped

@@ -24,7 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 from scipy.special import softmax
 
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.cost import KILOBYTE
+from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import Terminal
 
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 CLASSES = (2, 10, 43, 200, 1001)
 INPUTS, FEATURES, ROWS = 64, 1280, 3000
 SHARPNESS = 3.0  # standard deviations of the logits
-COMPILE = "from edgemon.compiler.main import main; main()"
+COMPILE = "from edgemon.compiler.commands.main import main; main()"
 
 
 @dataclass(frozen=True)

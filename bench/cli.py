@@ -166,8 +166,8 @@ def compare(
     from edgemon.bench.compare.panel import Options
     from edgemon.bench.compare.run import compare as run_comparison
     from edgemon.bench.compare.show import show
+    from edgemon.compiler.promise.thresholds import FalseAlarmTarget
     from edgemon.compiler.terminal import Terminal
-    from edgemon.compiler.thresholds import FalseAlarmTarget
 
     terminal = Terminal(as_json=json, markdown=markdown)
     document = run_comparison(

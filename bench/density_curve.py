@@ -18,30 +18,30 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.assignment import assign_taps
-from edgemon.compiler.cost import KILOBYTE
+from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.splits import REFUSE, align_classes, require_sharing, without_overlap
-from edgemon.compiler.intervals import Interval, mcc_difference_interval
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
-from edgemon.compiler.metrics import Metrics, measure
 from edgemon.compiler.models import open_model
-from edgemon.compiler.models.base import TappedModel
-from edgemon.compiler.monitors.densities.candidates import (
+from edgemon.compiler.models.model import TappedModel
+from edgemon.compiler.monitors.selfchecker.densities.candidates import (
     FORMS,
     Candidate,
     LayerCandidates,
     allocate,
     frontier,
 )
-from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
-from edgemon.compiler.monitors.selfchecker_layers import Rows, choose_layers, distinct
-from edgemon.compiler.recorder import SAMPLE, settled
-from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.monitors.selfchecker.layers import Rows, choose_layers, distinct
+from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
+from edgemon.compiler.recording.recorder import SAMPLE, settled
+from edgemon.compiler.recording.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.statistics.intervals import Interval, mcc_difference_interval
+from edgemon.compiler.statistics.metrics import Metrics, measure
+from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.preprocess import Preprocess
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from edgemon.bench.verdicts import Verdicts, read
-from edgemon.compiler.metrics import RiskCoverage, measure
+from edgemon.compiler.statistics.metrics import RiskCoverage, measure
 from edgemon.compiler.terminal import Terminal, percent
 
 CURVE_POINTS = 101

@@ -28,7 +28,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import band, share_exceeding
 from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.splits import cut
-from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -21,14 +21,14 @@ import numpy.typing as npt
 from edgemon.bench import grouped_guarantee, own_thresholds
 from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import BAND, band, share_exceeding
-from edgemon.compiler.bundle import Bundle
-from edgemon.compiler.evaluation import evaluate
-from edgemon.compiler.monitors.tails import STEPS
-from edgemon.compiler.monitors.ties import TieBreak
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.commands.verification import record_rows
+from edgemon.compiler.monitors.fusion.tails import STEPS
+from edgemon.compiler.monitors.shared.ties import TieBreak
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.compiler.thresholds import FalseAlarmTarget, order_statistic
-from edgemon.compiler.verification import record_rows
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Program
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.runtime.classifier import AnyClassifier
 from edgemon.runtime.mirror import MIRROR, mirrored

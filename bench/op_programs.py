@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.forest import LEAF_THRESHOLD, Forest
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 
 Array = npt.NDArray[Any]
 Add = Callable[[Builder, int, int], Any]  # builder, id of the tap, id of the predicted class

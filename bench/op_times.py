@@ -19,8 +19,8 @@ from scipy.optimize import nnls
 
 from edgemon.bench.latency import fastest
 from edgemon.bench.op_programs import Probe, probes
-from edgemon.compiler import timing
-from edgemon.compiler.ir import Program, Tap
+from edgemon.compiler.cost import timing
+from edgemon.compiler.program.ir import Program, Tap
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import Terminal
 from edgemon.targets import PARTS, OpTimes

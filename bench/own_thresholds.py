@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.data.groups import one_of_each
-from edgemon.compiler.evaluation import evaluate
-from edgemon.compiler.intervals import clopper_pearson
-from edgemon.compiler.manifest import source_json
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.recording.evaluation import evaluate
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.evaluation import Verdict
 

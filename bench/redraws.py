@@ -21,16 +21,16 @@ import numpy.typing as npt
 from scipy.special import expit
 from scipy.stats import binom
 
-from edgemon.compiler.calibration import find_thresholds, set_thresholds
 from edgemon.compiler.data.repeats import GROUP, KEEP
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.sources import Sources, load_sources
-from edgemon.compiler.drift.fitting import fit_drift, measure_run_length
-from edgemon.compiler.evaluation import evaluate
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.promise.calibration import find_thresholds, set_thresholds
+from edgemon.compiler.promise.drift.choice import fit_drift, measure_run_length
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.recording.evaluation import evaluate
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.compiler.thresholds import FalseAlarmTarget
 from edgemon.runtime.evaluation import Verdict
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from scipy.stats import betabinom, binom
 
-from edgemon.compiler.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, order_statistic
 
 BAND = 0.99
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from edgemon.compiler.cost import KILOBYTE, Bill, flags
+from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.targets import KILOBYTES, MICROSECONDS, Budget, Target
 
 

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import ranking
-from edgemon.compiler.calibration import drawn, enough, find_thresholds, set_thresholds
-from edgemon.compiler.cost import Bill
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.evaluation import evaluate, predicted_class
-from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors import MonitorEstimator, Score
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
-from edgemon.compiler.quality import Quality, assess
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.shared import ranking
+from edgemon.compiler.program.ir import Builder, Monitor, Program
+from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
+from edgemon.compiler.promise.calibration import drawn, enough, find_thresholds, set_thresholds
+from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.recording.evaluation import evaluate, predicted_class
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
-from edgemon.compiler.thresholds import Target
+from edgemon.compiler.statistics.quality import Quality, assess
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.targets import OpTimes
 

@@ -11,12 +11,12 @@ from edgemon import targets
 from edgemon.compiler import fitting
 from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
-from edgemon.compiler.drift.fitting import require_run_length
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import keras
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.monitors import AUTO
-from edgemon.compiler.thresholds import FalseAlarmTarget, Target
+from edgemon.compiler.promise.drift.choice import require_run_length
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, Target
 from edgemon.runtime.preprocess import Preprocess
 
 

@@ -21,35 +21,40 @@ from typing import Any
 import numpy as np
 
 from edgemon import targets
-from edgemon.compiler import accuracy, evaluation, fitting, self_test
 from edgemon.compiler import budget as budgets
-from edgemon.compiler import manifest as manifests
-from edgemon.compiler import output_folder as outputs
-from edgemon.compiler.assignment import assign_taps
-from edgemon.compiler.cost import Bill
+from edgemon.compiler import fitting
+from edgemon.compiler.bundle import manifest as manifests
+from edgemon.compiler.bundle import output_folder as outputs
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import contents
 from edgemon.compiler.data.sources import Sources, load_sources
-from edgemon.compiler.drift import guard as drifts
-from edgemon.compiler.emit import flat
-from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.left_out import LeftOut
-from edgemon.compiler.models import keras, open_model
-from edgemon.compiler.models import taps as tap_rules
-from edgemon.compiler.models.base import Model, TappedModel
+from edgemon.compiler.models import keras, open_model, tap_rules
 from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.models.model import Model, TappedModel
 from edgemon.compiler.monitors import MonitorEstimator, parse
 from edgemon.compiler.options import Options
-from edgemon.compiler.prove import prove
-from edgemon.compiler.realised import realised
-from edgemon.compiler.recorder import Recorder, finite, require_probabilities, require_seen
-from edgemon.compiler.recording import Progress, Recording
+from edgemon.compiler.promise.drift import guard as drifts
+from edgemon.compiler.promise.realised import realised
+from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.proof import self_test
+from edgemon.compiler.proof.prove import prove
+from edgemon.compiler.recording import accuracy, evaluation
+from edgemon.compiler.recording.recorder import (
+    Recorder,
+    finite,
+    require_probabilities,
+    require_seen,
+)
+from edgemon.compiler.recording.recording import Progress, Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
-from edgemon.compiler.tap_safety import follow, settle
-from edgemon.compiler.thresholds import Target
+from edgemon.compiler.taps.assignment import assign_taps
+from edgemon.compiler.taps.safety import follow, settle
 from edgemon.runtime.session import MONITOR
 
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning

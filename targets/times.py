@@ -1,6 +1,6 @@
 """How long the parts of an evaluation take on a target: the table ``[nanoseconds]`` of a profile.
 
-The keys are counted by ``edgemon.compiler.timing`` and measured by ``edgemon op-times``.
+The keys are counted by ``edgemon.compiler.cost.timing`` and measured by ``edgemon op-times``.
 """
 
 from __future__ import annotations

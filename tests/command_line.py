@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from edgemon.compiler.root import app
+from edgemon.compiler.commands.root import app
 from tests.conftest import DEMO
 
 MODEL, DATA = str(DEMO / "digits_int8.tflite"), str(DEMO / "digits.npz")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from edgemon.compiler.commands.verification import verify_bundle
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.compiler.thresholds import FalseAlarmTarget
-from edgemon.compiler.verification import verify_bundle
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
 from edgemon.runtime.preprocess import Preprocess
 
 
@@ -81,7 +81,8 @@ def test_memory_does_not_grow_with_the_rows(shared: Path, tmp_path: Path) -> Non
     peaks = {}
     for rows in (10_000, 20_000):
         command = [
-            sys.executable, "-c", "from edgemon.compiler.main import main; main()", "compile",
+            sys.executable, "-c", "from edgemon.compiler.commands.main import main; main()",
+            "compile",
             str(images / "models" / "mlperf_tiny_resnet8_int8.tflite"),
             "--fit", f"{images / 'cifar10_train20k.npz'}[0:{rows}]",
             "--calibrate", f"{test}[0:5000]", "--test", f"{test}[5000:]",

@@ -17,7 +17,7 @@ from tests.conftest import DEMO
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from edgemon.compiler.root import app\n"
+        "import sys; from edgemon.compiler.commands.root import app\n"
         "heavy = {'sklearn', 'scipy', 'onnx', 'onnxruntime', 'tensorflow', 'ai_edge_litert', "
         "'matplotlib', 'jinja2'}\n"
         "names = [c.name or c.callback.__name__ for c in app.registered_commands]\n"

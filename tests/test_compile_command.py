@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from edgemon import targets
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
 from tests.command_line import DATA, MODEL, copy, document, edgemon, refused
 from tests.conftest import DEMO
 from tests.tiny_tflite import write_tiny
@@ -167,7 +167,7 @@ def test_a_stopped_compile_leaves_nothing(name: str, tmp_path: Path) -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-        "from edgemon.compiler.main import main; main()"
+        "from edgemon.compiler.commands.main import main; main()"
     )
     command = [sys.executable, "-c", code, "compile", MODEL, "--data", DATA]
     process = subprocess.Popen(

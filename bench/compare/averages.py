@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.compare.measures import Numbers
-from edgemon.compiler.intervals import RESAMPLES, percentiles
+from edgemon.compiler.statistics.intervals import RESAMPLES, percentiles
 
 FEWEST = 2  # values of which a bootstrap says anything
 

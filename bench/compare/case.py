@@ -14,18 +14,18 @@ from edgemon.bench.compare.panel import Document, Options, Panel, Split
 from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.assignment import assign_taps
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
-from edgemon.compiler.models.base import Model, TappedModel
 from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.taps import suggest, tap_of
+from edgemon.compiler.models.model import Model, TappedModel
+from edgemon.compiler.models.tap_rules import suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator, parse
-from edgemon.compiler.recorder import SAMPLE, settled
-from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.recording.recorder import SAMPLE, settled
+from edgemon.compiler.recording.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.runtime.preprocess import Preprocess
 
 

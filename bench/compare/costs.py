@@ -12,12 +12,12 @@ import numpy as np
 
 from edgemon import targets
 from edgemon.bench import latency
-from edgemon.compiler import timing
+from edgemon.compiler.cost import timing
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Program
-from edgemon.compiler.models.base import Model
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import quiet_interpreter
 from edgemon.runtime.classifier import open_classifier

@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
-from edgemon.compiler import reference
-from edgemon.compiler.cost import Bill
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.evaluation import predicted_class
 from edgemon.compiler.fitting import members_program
-from edgemon.compiler.ir import Builder, Monitor, Program
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.passes.quantise import quantise
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Monitor, Program
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.recording.evaluation import predicted_class
+from edgemon.compiler.recording.recording import Recording
 
 Bools = npt.NDArray[np.bool_]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import ranking
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.evaluation import evaluate, predicted_class
-from edgemon.compiler.ir import Builder, Monitor, Program
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.passes.quantise import Represented, quantise, quantise_scores
-from edgemon.compiler.recording import Recording
-from edgemon.compiler.thresholds import Target
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.shared import ranking
+from edgemon.compiler.program.ir import Builder, Monitor, Program
+from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
+from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.recording.evaluation import evaluate, predicted_class
+from edgemon.compiler.recording.recording import Recording
 
 Raw = npt.NDArray[np.number]
 Scores = dict[str, Raw]  # raw, by the name of the rows

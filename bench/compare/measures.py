@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.compare.judges import POOL, Raw, Scores
-from edgemon.compiler.intervals import mcc
-from edgemon.compiler.metrics import aupr, auroc
-from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
-from edgemon.compiler.tuning import best_mcc_threshold
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.statistics.intervals import mcc
+from edgemon.compiler.statistics.metrics import aupr, auroc
+from edgemon.compiler.statistics.tuning import best_mcc_threshold
 
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.integer[Any]]

@@ -17,11 +17,11 @@ from edgemon.bench.compare.measures import KINDS, Numbers, measure
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
-from edgemon.compiler.intervals import auroc_interval, mcc_interval
-from edgemon.compiler.ir import Program
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.statistics.intervals import auroc_interval, mcc_interval
 
 Indices = npt.NDArray[np.int64]
 Document = dict[str, Any]

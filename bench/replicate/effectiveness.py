@@ -15,9 +15,9 @@ from edgemon.bench.replicate import tables
 from edgemon.bench.replicate.job import subject, verdict_file
 from edgemon.bench.replicate.study import DatasetEntry, Study
 from edgemon.bench.replicate.tools import DEPLOYABLE, PUBLISHED, deepinfer_bounds
-from edgemon.compiler.intervals import Interval, mcc, mcc_interval, percentiles
 from edgemon.compiler.methods.deepinfer import DeepInfer, violations
-from edgemon.compiler.metrics import Confusion, legacy
+from edgemon.compiler.statistics.intervals import Interval, mcc, mcc_interval, percentiles
+from edgemon.compiler.statistics.metrics import Confusion, legacy
 from edgemon.runtime.evaluation import Verdict
 
 Row = dict[str, Any]

@@ -28,8 +28,8 @@ from edgemon.compiler.methods.deepinfer import (
 )
 from edgemon.compiler.methods.kernel_density import VAR_THRESHOLD, LayerDensities
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
-from edgemon.compiler.thresholds import FalseAlarmTarget, calibrate
-from edgemon.compiler.tuning import best_mcc_threshold
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.statistics.tuning import best_mcc_threshold
 from edgemon.runtime.evaluation import Verdict
 
 Array = npt.NDArray[Any]

@@ -14,19 +14,19 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle.manifest import source_json
+from edgemon.compiler.bundle.output_folder import SPLITS
+from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.drift.detector import DriftTest
-from edgemon.compiler.drift.fitting import measure_run_length
-from edgemon.compiler.evaluation import evaluate
-from edgemon.compiler.intervals import clopper_pearson
-from edgemon.compiler.manifest import source_json
-from edgemon.compiler.output_folder import SPLITS
+from edgemon.compiler.promise.drift.choice import measure_run_length
+from edgemon.compiler.promise.drift.detector import DriftTest
+from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.compiler.verification import record_rows
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor

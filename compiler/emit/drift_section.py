@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from edgemon.compiler.drift.detector import DriftTest
+from edgemon.compiler.promise.drift.detector import DriftTest
 
 HEAD = struct.Struct("<IIIiI3I")
 EDGE_BYTES = 8  # a float32 lies in the first four

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.drift.detector import DriftTest
 from edgemon.compiler.emit import drift_section
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Monitor, Node, Program, Tap
-from edgemon.compiler.ops import MAX_WORKSPACE, OPS
+from edgemon.compiler.program.ir import Builder, Monitor, Node, Program, Tap
+from edgemon.compiler.program.ops import MAX_WORKSPACE, OPS
+from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.mirror import VIEWS
 from edgemon.runtime.monitor import Monitor as LoadedMonitor

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgemon.compiler.emit.onnx_graph import F32, Graph
+from edgemon.compiler.emit.onnx_nodes import F32, Graph
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import Node
-from edgemon.compiler.ops import NO_BOX
-from edgemon.compiler.patterns import unpacked
-from edgemon.compiler.reference import (
+from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.ir import Node
+from edgemon.compiler.program.ops import NO_BOX
+from edgemon.compiler.program.patterns import unpacked
+from edgemon.compiler.program.reference import (
     EXP_COEFFICIENTS,
     EXP_LIMIT,
     LN2,

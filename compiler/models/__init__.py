@@ -13,7 +13,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models.selection import WHOLE, Selection
 
 if TYPE_CHECKING:
-    from edgemon.compiler.models.base import Model
+    from edgemon.compiler.models.model import Model
 
 ZIP = b"PK\x03\x04"
 SAVED_MODEL = "saved_model.pb"
@@ -28,9 +28,9 @@ def open_model(path: Path, scratch: Path, selection: Selection = WHOLE) -> Model
     Raises ModelError in one sentence: missing, unknown, damaged, or impossible to run.
     """
     # Each front end has its own heavy imports, and workers need none of them.
-    from edgemon.compiler.models.base import read_file
     from edgemon.compiler.models.keras import HDF5, open_keras
-    from edgemon.compiler.models.tflite import IDENTIFIER, TfliteModel
+    from edgemon.compiler.models.model import read_file
+    from edgemon.compiler.models.tflite_model import IDENTIFIER, TfliteModel
 
     if (path / SAVED_MODEL).is_file():
         return open_keras(path, scratch, selection)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Tensor
 from edgemon.compiler.models.roles import Role, activation_name, has_role
+from edgemon.compiler.program.ir import Tap
 
 OF_PROBABILITY, OF_LOGIT = 0.5, 0.0
 _TO_ONE = ("sigmoid", "hard_sigmoid", "softmax", "relu_0_to_1")  # give values from 0 to 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.roles import activation_name, dense_output, is_dense
 
 Reals = npt.NDArray[np.float64]

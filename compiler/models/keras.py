@@ -18,9 +18,9 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import MissingPackageError, ModelError
 from edgemon.compiler.models import SAVED_MODEL, child
-from edgemon.compiler.models.base import Conversion, Model
+from edgemon.compiler.models.model import Conversion, Model
 from edgemon.compiler.models.selection import WHOLE, Selection
-from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.runtime.preprocess import Preprocess
 
 PATIENCE_S = 900.0  # TensorFlow says nothing while it converts

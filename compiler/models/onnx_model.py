@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import child, onnx_edit, onnx_graph, outputs
-from edgemon.compiler.models.base import PROBE_S, Model, Reals, read_file
 from edgemon.compiler.models.graph import Operator, UnsupportedError
+from edgemon.compiler.models.model import PROBE_S, Model, Reals, read_file
 from edgemon.compiler.models.onnx_weights import Weights
 from edgemon.compiler.models.selection import WHOLE, Prepared, Selection
 from edgemon.runtime.onnx_model import KERNELS, layout_of

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.decision import predicted_class
+from edgemon.compiler.program.ir import Tap
 from edgemon.runtime.classifier import AnyClassifier, open_classifier
 from edgemon.runtime.errors import BackendError, InputError, NotFiniteError
 from edgemon.runtime.onnx_model import inputs_of, open_session

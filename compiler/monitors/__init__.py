@@ -6,22 +6,22 @@ import inspect
 from typing import Any
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.box import BoxMonitor
+from edgemon.compiler.monitors.box.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
+from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.monitors.gaussian import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.monitors.pattern import PatternMonitor
-from edgemon.compiler.monitors.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.react import RectifiedMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
-from edgemon.compiler.monitors.selfchecker import SelfCheckerMonitor
+from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.targets import Budget
 
 __all__ = ["AUTO", "MONITORS", "PROFILES", "MonitorEstimator", "Score", "parse"]

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import MAX_NODES, Forest, Row
-from edgemon.compiler.ir import Builder
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Dense, precondition
-from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.dense import DenseLayer, dense_layers
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.program.forest import MAX_NODES, Forest, Row
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 Reals = npt.NDArray[np.float64]
 

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.models import taps as tap_rules
-from edgemon.compiler.models.base import Model
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.disagreement import alarm_threshold, require_rule
-from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.models import tap_rules
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.disagreement import alarm_threshold, require_rule
+from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
+from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import logits_of, logits_values, plus
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.vectors import logits_of, logits_values, plus
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 NEAREST = 2.0**-40  # in units of features: is added to every distance from the boundaries
 

@@ -23,10 +23,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import logits_of, logits_values, negated, softmax_odds
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.vectors import logits_of, logits_values, negated, softmax_odds
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 TEMPERATURES = (0.05, 20.0)
 

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.dense import dense_layers
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.ops import MAX_PATTERN
-from edgemon.compiler.patterns import bdd_nodes, packed
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.program.ops import MAX_PATTERN
+from edgemon.compiler.program.patterns import bdd_nodes, packed
+from edgemon.compiler.recording.recording import Recording
 
 Reals = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

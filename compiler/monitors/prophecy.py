@@ -17,12 +17,12 @@ from sklearn.model_selection import train_test_split
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import Builder
 from edgemon.compiler.methods.prophecy import RIGHT, WRONG, Prophecy, Settings
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.tree_rules import leaf_counts, rules
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.tree_rules import leaf_counts, rules
+from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 VOTE = 1 << 14  # a layer's vote in a leaf's value; the rest ranks rows with equal votes
 

@@ -16,10 +16,15 @@ from scipy.special import log_softmax, logsumexp
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances
 
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against, negated
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.vectors import (
+    joined,
+    joined_values,
+    log_odds_against,
+    negated,
+)
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.vectors import log_odds_against, logits_values, negated
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.vectors import log_odds_against, logits_values, negated
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 SCORES = ("energy", "msp")
 

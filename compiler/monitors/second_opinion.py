@@ -19,11 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
-from edgemon.compiler.monitors.base import MonitorEstimator, Score
-from edgemon.compiler.monitors.disagreement import alarm_threshold, require_rule
-from edgemon.compiler.monitors.vectors import joined, joined_values, log_odds_against
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.disagreement import alarm_threshold, require_rule
+from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
-from edgemon.compiler import own_labels
-from edgemon.compiler.accuracy import about_input
+from edgemon.compiler.recording import own_labels
+from edgemon.compiler.recording.accuracy import about_input
 
 SURE = 1e-3  # p-value below which a difference is no accident
 LEAP = 0.02  # least difference of accuracies that is worth a word

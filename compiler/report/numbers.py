@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from edgemon.compiler import cost
+from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.fitting import Fitted
-from edgemon.compiler.intervals import CONFIDENCE
-from edgemon.compiler.metrics import RiskCoverage, measure
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
-from edgemon.compiler.thresholds import Target
+from edgemon.compiler.statistics.intervals import CONFIDENCE
+from edgemon.compiler.statistics.metrics import RiskCoverage, measure
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.monitor import Monitor as Runtime
 

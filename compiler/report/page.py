@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from edgemon.compiler.cost import KILOBYTE
+from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.robustness.tables import tables

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.evaluation import blocks, evaluate, evaluate_blocks
-from edgemon.compiler.ir import Program
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.recording.evaluation import blocks, evaluate, evaluate_blocks
+from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 Array = npt.NDArray[Any]

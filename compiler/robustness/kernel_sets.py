@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.evaluation import blocks, evaluate
-from edgemon.compiler.ir import Program
-from edgemon.compiler.models.base import Model
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.recording.evaluation import blocks, evaluate
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.robustness.code_errors import Changes
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.tflite import KERNELS

@@ -19,13 +19,13 @@ from edgemon.bench.compare.rows import UNKNOWN, load_rows
 from edgemon.bench.compare.spec import Case, Spec
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import fit_monitors
-from edgemon.compiler.metrics import Confusion
 from edgemon.compiler.models import keras
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator
-from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.thresholds import FalseAlarmTarget
-from edgemon.compiler.tuning import best_mcc_threshold
+from edgemon.compiler.statistics.metrics import Confusion
+from edgemon.compiler.statistics.tuning import best_mcc_threshold
 from edgemon.runtime.monitor import Monitor
 from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording

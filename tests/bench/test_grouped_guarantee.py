@@ -10,7 +10,7 @@ import pytest
 from edgemon.bench.errors import BenchError
 from edgemon.bench.grouped_guarantee import GROUPS_A_LABEL, LABELS, made_up, study
 from edgemon.bench.resplit_law import share_exceeding
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
 from tests.command_line import document, refused
 
 GROUPS = LABELS * GROUPS_A_LABEL

@@ -10,8 +10,8 @@ import pytest
 
 from edgemon import targets
 from edgemon.bench import op_times
-from edgemon.compiler import timing
-from edgemon.compiler.ops import OPS
+from edgemon.compiler.cost import timing
+from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.reporter import unheard
 from edgemon.targets import PARTS, OpTimes
 from tests.command_line import document, edgemon, refused

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.forest import LEAF_THRESHOLD, Forest
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.patterns import packed
+from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.program.patterns import packed
 
 Array = npt.NDArray[Any]
 Add = Callable[["Case"], Sequence[int]]

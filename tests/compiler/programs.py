@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from edgemon.compiler.forest import Forest
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.patterns import packed
+from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.program.patterns import packed
 
 CLASSES, WIDTH, ROWS = 7, 19, 200
 DTYPES = ("int8", "uint8", "int16", "float32")

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.ir import Tap
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program.ir import Tap
+from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.mirror import MIRROR
 
 CLASSES, WIDTH = 4, 12

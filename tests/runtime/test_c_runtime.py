@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Builder, Monitor, Tap
-from edgemon.compiler.patterns import packed
+from edgemon.compiler.program.ir import Builder, Monitor, Tap
+from edgemon.compiler.program.patterns import packed
 from tests.runtime import c_coverage
 from tests.runtime.c_compilers import (
     C_FLAGS,

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Builder, Monitor, Node, Tap
-from edgemon.compiler.ops import Value
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Monitor, Node, Tap
+from edgemon.compiler.program.ops import Value
 from edgemon.runtime import _native
 from tests.runtime.c_compilers import HERE, STRICT, C, need, run
 
@@ -235,7 +235,7 @@ def known_words() -> Words:
 
 
 def test_the_known_answers_are_those_of_the_reference() -> None:
-    """The steps of em_known_answers.c, evaluated by compiler/reference.py."""
+    """The steps of em_known_answers.c, evaluated by compiler/program/reference.py."""
     words = known_words()
     steps = re.findall(r"\{EM_OP_(\w+), EM_(\w+), (.*?)\},", KNOWN)
     places = dict(re.findall(r"(\w+) = (\d+)", KNOWN)) | {"SMALL": "76"}

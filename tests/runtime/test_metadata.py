@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.emit import flat
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgemon.compiler.bundle import Bundle, reading_of
+from edgemon.compiler.bundle.bundle import Bundle, reading_of
 from edgemon.compiler.terminal import Terminal
 from edgemon.runtime import Session, classifier, untrusted
 from edgemon.runtime import session as sessions

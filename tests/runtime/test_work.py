@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.compiler import cost
+from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.patterns import packed
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.program.patterns import packed
 from edgemon.runtime import Session, monitor
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation

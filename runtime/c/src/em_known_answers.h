@@ -4,7 +4,7 @@
 
 #include "em_layout.h"
 
-#define EM_KNOWN_HASH UINT32_C(0xF0B35D2D) /* of the answers that compiler/reference.py gives */
+#define EM_KNOWN_HASH UINT32_C(0xF0B35D2D) /* of the answers of program/reference.py */
 
 /* The hash of what the float ops give here on fixed numbers. */
 EM_INTERNAL uint32_t em_known_answers(void);

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemon.compiler import reference
 from edgemon.compiler.emit import flat
-from edgemon.compiler.ir import Builder, Program, Tap
-from edgemon.compiler.ir import Monitor as ProgramMonitor
-from edgemon.compiler.passes.quantise import quantise
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Program, Tap
+from edgemon.compiler.program.ir import Monitor as ProgramMonitor
+from edgemon.compiler.program.quantise import quantise
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of

@@ -10,7 +10,7 @@ import pytest
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods.layer_search import best_subset
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
-from edgemon.compiler.metrics import Confusion
+from edgemon.compiler.statistics.metrics import Confusion
 from edgemon.runtime.evaluation import Verdict
 from tests.compiler.methods import published
 

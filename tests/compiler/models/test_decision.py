@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.decision import (
     Decision,
     contradicted,
@@ -15,6 +14,7 @@ from edgemon.compiler.models.decision import (
     predicted_class,
 )
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.program.ir import Tap
 
 
 def test_the_largest_score_wins_and_the_first_of_equals() -> None:

@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.commands.verification import verify_bundle
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import CompileError, ModelError
 from edgemon.compiler.models import open_model
-from edgemon.compiler.models.base import Model
 from edgemon.compiler.models.dense import dense_layers
 from edgemon.compiler.models.keras import to_int8
-from edgemon.compiler.models.taps import suggest
-from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.models.tap_rules import suggest
+from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.compiler.recording import Recording, record
-from edgemon.compiler.verification import verify_bundle
+from edgemon.compiler.recording.recording import Recording, record
 from edgemon.runtime.preprocess import Preprocess
 from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 

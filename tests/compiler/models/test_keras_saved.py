@@ -16,7 +16,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.keras import to_int8
 from edgemon.compiler.models.selection import Selection
-from edgemon.compiler.recording import record
+from edgemon.compiler.recording.recording import record
 from edgemon.runtime.preprocess import Preprocess
 from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
 

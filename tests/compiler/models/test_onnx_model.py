@@ -10,10 +10,10 @@ from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import onnx_graph, write_untapped
-from edgemon.compiler.models.base import Model
+from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.onnx_model import OnnxModel
-from edgemon.compiler.models.taps import choose, suggest
-from edgemon.compiler.recording import Recording, record
+from edgemon.compiler.models.tap_rules import choose, suggest
+from edgemon.compiler.recording.recording import Recording, record
 from edgemon.runtime.onnx_model import OnnxClassifier
 from edgemon.runtime.preprocess import Preprocess, to_input
 from tests.tiny_onnx import (

@@ -9,7 +9,7 @@ import pytest
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import is_model, keras, open_model
 from edgemon.compiler.models.onnx_model import OnnxModel
-from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.models.tflite_model import TfliteModel
 from tests.tiny_onnx import write_tiny_onnx
 from tests.tiny_tflite import write_tiny
 

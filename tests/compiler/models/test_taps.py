@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.ir import Tap
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
-from edgemon.compiler.models.taps import choose, suggest, tap_of
+from edgemon.compiler.models.tap_rules import choose, suggest, tap_of
+from edgemon.compiler.program.ir import Tap
 
 Step = tuple[str, tuple[int, ...]]  # an operator and the shape of its output
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import flatbuffer, write_untapped
-from edgemon.compiler.models.taps import choose, suggest
-from edgemon.compiler.models.tflite import TfliteModel
+from edgemon.compiler.models.tap_rules import choose, suggest
+from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.runtime.preprocess import Preprocess, to_input
 from edgemon.runtime.tflite import Classifier
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler import reference
-from edgemon.compiler.evaluation import predicted_class
-from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.evaluation import predicted_class
+from edgemon.compiler.recording.recording import Recording
 
 
 def real_scores(estimator: MonitorEstimator, rows: Recording) -> npt.NDArray[np.float64]:

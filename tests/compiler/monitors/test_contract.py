@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from edgemon.compiler import evaluation, fitting, self_test
-from edgemon.compiler.emit import flat
-from edgemon.compiler.emit import onnx as onnx_emitter
+from edgemon.compiler import fitting
+from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
-from edgemon.compiler.monitors.fusion import FusionMonitor
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
-from edgemon.compiler.prove import prove
-from edgemon.compiler.recording import Recording
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.proof import self_test
+from edgemon.compiler.proof.prove import prove
+from edgemon.compiler.recording import evaluation
+from edgemon.compiler.recording.recording import Recording
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 
 TAPS = {

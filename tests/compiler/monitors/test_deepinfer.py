@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.compiler import reference
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Monitor, Tap
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Precondition
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
-from edgemon.compiler.passes.quantise import quantise
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Monitor, Tap
+from edgemon.compiler.program.quantise import quantise
 from tests.compiler.recordings import WIDTH, make_recording
 
 

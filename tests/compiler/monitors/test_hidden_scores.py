@@ -12,12 +12,12 @@ from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Tap
-from edgemon.compiler.ir import Monitor as ProgramMonitor
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.monitors.second_opinion import PENALTIES
-from edgemon.compiler.passes.quantise import quantise
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program.ir import Builder, Tap
+from edgemon.compiler.program.ir import Monitor as ProgramMonitor
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.recording.recording import Recording
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 

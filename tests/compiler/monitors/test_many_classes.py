@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.ir import Tap
 from edgemon.compiler.monitors import MONITORS
-from edgemon.compiler.monitors.fusion import FusionMonitor
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.program.ir import Tap
+from edgemon.compiler.recording.recording import Recording
 
 LARGE = ("second_opinion", "mahalanobis_gap", "fdbd", "prototype_odds", "rmds", "prototypes")
 TAPS = {"msp_t": ("logits",), "fdbd": ("features", "logits")}

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MONITORS, parse
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.recording.recording import Recording
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import make_recording
 

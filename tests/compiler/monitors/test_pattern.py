@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler import fitting, reference
+from edgemon.compiler import fitting
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Tap
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.pattern import SAYS_NOTHING, PatternMonitor
-from edgemon.compiler.ops import MAX_PATTERN
-from edgemon.compiler.patterns import bdd_nodes, packed, unpacked
-from edgemon.compiler.recording import Recording
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Tap
+from edgemon.compiler.program.ops import MAX_PATTERN
+from edgemon.compiler.program.patterns import bdd_nodes, packed, unpacked
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.recording.recording import Recording
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 from tests.conftest import DEMO
 

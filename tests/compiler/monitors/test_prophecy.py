@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from edgemon.compiler import reference
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.ir import Builder, Monitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
-from edgemon.compiler.monitors.tree_rules import sentence
-from edgemon.compiler.passes.quantise import quantise
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.monitors.shared.tree_rules import sentence
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Monitor
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.evaluation import Evaluation
 from tests.compiler.recordings import make_recording
 

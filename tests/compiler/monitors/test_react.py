@@ -12,7 +12,7 @@ from edgemon.compiler import fitting
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.react import RectifiedMonitor
-from edgemon.compiler.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import make_recording
 

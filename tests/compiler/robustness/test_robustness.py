@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from edgemon.compiler import fitting
-from edgemon.compiler.bundle import Bundle
+from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.evaluation import evaluate
-from edgemon.compiler.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
-from edgemon.compiler.recording import Recording
+from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.promise.thresholds import FalseAlarmTarget, MissTarget
+from edgemon.compiler.recording.evaluation import evaluate
+from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.robustness import code_errors, kernel_sets
-from edgemon.compiler.thresholds import FalseAlarmTarget, MissTarget
 from edgemon.runtime.evaluation import Verdict
 from tests.command_line import edgemon, refused
 from tests.compiler.monitors.test_contract import TAPS

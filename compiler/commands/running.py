@@ -1,0 +1,162 @@
+"""Running a bundle over rows or images, a verdict a row."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.bundle.bundle import reading_of
+from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.images import Pictures
+from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.recording import input_range
+from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
+from edgemon.runtime.drift import DriftState
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.session import Session
+
+BLOCK = 256
+
+
+def run_bundle(
+    path: Path, data: str, *, label_column: str | None, json_lines: bool, terminal: Terminal
+) -> None:
+    """Print prediction, verdict, score and reason of every row, then a summary."""
+    with quiet_interpreter():
+        session = Session(path)
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        how = reading_of(path)
+        rows = load(
+            data, Path(scratch), label_column=label_column, aside=how.aside,
+            features=how.features, warn=terminal.warn,
+            pictures=Pictures.of(session.preprocess, session.input, how.exif),
+        )  # fmt: skip
+        first = next(rows.blocks(BLOCK))
+        filled = input_range.measure(first, session.preprocess, session.input)
+        for _, text in input_range.problems(None if filled is None else filled.to_json()):
+            terminal.warn(text)
+        results = []
+        summary = _Summary()
+        warned = False
+        for row in _rows(session, rows):
+            summary.add(row)
+            if json_lines:
+                print(json.dumps(row), flush=True)
+            elif terminal.as_json:
+                results.append(row)
+            else:
+                print(_line(row), flush=True)
+            if not warned and session.drift.flag:  # known after each block of rows
+                warned = True
+                _warn_of_drift(session.drift, terminal)
+    if not json_lines:
+        terminal.document(
+            {"rows": results, "summary": {**summary.to_json(), "drift": _drift_json(session)}}
+        )
+        terminal.note(summary.sentence())
+
+
+def _warn_of_drift(drift: DriftState, terminal: Terminal) -> None:
+    terminal.warn(
+        f"drift: since image {drift.since:,} the scores are unlike those of calibration (seen at "
+        f"image {drift.flagged_at:,}); no promised rate holds from there on"
+    )
+
+
+def _drift_json(session: Session) -> dict[str, Any] | None:
+    """None for an artifact without a drift test. Images are numbered from 1."""
+    if session.drift_test is None:
+        return None
+    drift = session.drift
+    return {
+        "flag": drift.flag,
+        "images": drift.images,
+        "faults": drift.faults,
+        "flagged_at": drift.flagged_at or None,
+        "since": drift.since or None,
+    }
+
+
+def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
+    classes = Classes(session.labels, session.label_values)
+    truth = None if data.y is None else classes.positions(data)
+    index = 0
+    for images in data.blocks(BLOCK):
+        for result in session.evaluate_batch(images):
+            row: dict[str, Any] = {
+                "row": int(data.numbers[index]),
+                "prediction": result.label,
+                "verdict": result.verdict.name.lower(),
+                "score": None if math.isnan(result.score) else result.score,
+                "reason": result.reason,
+                "monitors": {m.name: m.verdict.name.lower() for m in result.monitors},
+                "terms": {t.name: t.nats for t in result.terms},
+            }
+            if truth is not None:
+                label = int(truth[index])
+                row["label"] = _label(classes, data, index, label)
+                row["known"] = label >= 0
+                row["correct"] = result.prediction >= 0 and result.prediction == label
+            yield row
+            index += 1
+
+
+def _label(classes: Classes, data: Dataset, index: int, position: int) -> str | int:
+    """The label of a row: the name of its class, or what the data says."""
+    assert data.y is not None
+    label = int(data.y[index])
+    if data.class_names:
+        return data.class_names[label]
+    name = classes.names[position] if position >= 0 else str(label)
+    return label if name == str(label) else name
+
+
+def _line(row: dict[str, Any]) -> str:
+    marks = {True: " ", False: "x", None: " "}
+    return (
+        f"{row['row']:>7}  {row['prediction']:<12} {marks[row.get('correct')]} "
+        f"{row['verdict']:<9}  {row['reason']}"
+    )
+
+
+class _Summary:
+    """Verdicts, and with labels how they meet the errors."""
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.alarms: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.verdicts[row["verdict"]] += 1
+        if "label" not in row:
+            return
+        group = "wrong" if not row["correct"] else "right"
+        if not row["known"]:
+            group = "unknown class"
+        self.totals[group] += 1
+        self.alarms[group] += row["verdict"] != Verdict.TRUST.name.lower()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "verdicts": dict(self.verdicts),
+            "alarms": {
+                group: {"rows": self.totals[group], "alarms": self.alarms[group]}
+                for group in self.totals
+            },
+        }
+
+    def sentence(self) -> str:
+        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.verdicts.most_common())
+        shares = "".join(
+            f"; {percent(self.alarms[g] / n)} of the {n:,} "
+            + ("rows of an unknown class" if g == "unknown class" else f"{g} answers")
+            + " alarmed"
+            for g, n in sorted(self.totals.items())
+        )
+        return f"{sum(self.verdicts.values()):,} rows: {counts}{shares}"

@@ -1,0 +1,1 @@
+"""What programs cost on a target: bytes, steps and time."""

@@ -1,0 +1,155 @@
+"""What a program costs: bytes, steps of an evaluation, and its time on a target, estimated.
+
+A step is what an inner loop does once: compare, look up, multiply and add; an exponential or a
+logarithm is sixteen. Their sum is the work that the C runtime states (FORMAT.md, section 7.12).
+Evaluation has no early exit, so that the count bounds every evaluation; only ``boxes`` and
+``hamming`` take fewer, for a class with fewer boxes or patterns. Times: ``timing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgemon.compiler.cost import timing
+from edgemon.compiler.emit import flat
+from edgemon.compiler.program.ir import Node, Program
+from edgemon.targets import Budget, OpTimes
+
+KILOBYTE = 1024  # bytes
+TRANSCENDENTAL = 16  # steps of an exponential or a logarithm
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Bytes of tables and nodes, and nanoseconds of an evaluation (None: nobody has measured)."""
+
+    size_bytes: int
+    nanoseconds: float | None
+
+    @property
+    def microseconds(self) -> float | None:
+        return None if self.nanoseconds is None else self.nanoseconds / 1e3
+
+    def __add__(self, other: Cost) -> Cost:
+        times = self.nanoseconds, other.nanoseconds
+        whole = None if times[0] is None or times[1] is None else times[0] + times[1]
+        return Cost(self.size_bytes + other.size_bytes, whole)
+
+    def __str__(self) -> str:
+        time = "" if self.microseconds is None else f" and {self.microseconds:.1f} us"
+        return f"{self.size_bytes / KILOBYTE:.1f} kB{time}"
+
+    def fits(self, budget: Budget) -> bool:
+        """Is it within the budget? What has no time is not within a time."""
+        most_bytes = np.inf if budget.kilobytes is None else budget.kilobytes * KILOBYTE
+        if self.size_bytes > most_bytes:
+            return False
+        if budget.microseconds is None:
+            return True
+        return self.microseconds is not None and self.microseconds <= budget.microseconds
+
+
+def flags(budget: Budget) -> str:
+    """The options of the command that set the limits which this budget has."""
+    limits = {"--budget-kb": budget.kilobytes, "--budget-us": budget.microseconds}
+    return ", ".join(flag for flag, limit in limits.items() if limit is not None)
+
+
+class Bill:
+    """What any of a program's monitors cost together: what they share counts once."""
+
+    def __init__(self, program: Program, times: OpTimes | None) -> None:
+        self.times = times
+        self._program = program
+        first = len(program.taps)
+        self._items = [self._cost(0, timing.of_tap(t)) for t in program.taps]
+        self._uses = [frozenset([i]) for i in range(first)]
+        for index, node in enumerate(program.nodes, first):
+            inputs = [program.value(i) for i in node.inputs]
+            self._items.append(self._cost(flat.node_bytes(node), timing.of_node(node, inputs)))
+            self._uses.append(frozenset([index]).union(*(self._uses[i] for i in node.inputs)))
+
+    def together(self, monitors: Iterable[int] | None = None) -> Cost:
+        """Of the monitors with these positions (default: all), as a program of their own."""
+        program = self._program
+        chosen = range(len(program.monitors)) if monitors is None else sorted(set(monitors))
+        scores = (program.monitors[i].score for i in chosen)
+        used = self._uses[program.predicted].union(*(self._uses[s] for s in scores))
+        records = flat.MONITOR_RECORD.size * len(chosen)
+        total = self._cost(records, {"evaluation": 1, "node": len(chosen)})
+        for index in sorted(used):  # always in one order, so that sums of floats repeat
+            total += self._items[index]
+        return total
+
+    def without_evaluation(self) -> Cost:
+        """Of the nodes and monitors, where another program is evaluated anyway."""
+        first, monitors = len(self._program.taps), len(self._program.monitors)
+        total = self._cost(flat.MONITOR_RECORD.size * monitors, {"node": monitors})
+        for item in self._items[first:]:
+            total += item
+        return total
+
+    def _cost(self, size_bytes: int, parts: timing.Parts) -> Cost:
+        return Cost(size_bytes, None if self.times is None else self.times.of(parts))
+
+
+def steps(program: Program) -> dict[str, int]:
+    """Most steps of one evaluation, by op, in the order of the program."""
+    found: dict[str, int] = {}
+    for node in program.nodes:
+        length = program.value(node.inputs[0]).length
+        count = _STEPS.get(node.op, _elements)(node, length)
+        found[node.op] = found.get(node.op, 0) + count
+    return found
+
+
+def work(program: Program) -> int:
+    """Element operations of an evaluation, as ``em_work`` states them (FORMAT.md, section 7.12):
+    all steps, and a look through each float tap."""
+    looked_through = sum(t.length for t in program.taps if t.dtype == "float32")
+    return looked_through + sum(steps(program).values())
+
+
+def monitor_steps(program: Program) -> dict[str, int]:
+    """Most steps of each monitor alone, by its name; shared nodes count for every monitor."""
+    return {m.name: sum(steps(program.only(m.name)).values()) for m in program.monitors}
+
+
+def _elements(node: Node, length: int) -> int:
+    """One step an element of what is read or written, whichever is longer."""
+    return max(length, node.value.length)
+
+
+def _boxes(node: Node, length: int) -> int:
+    """Two bounds a dimension, over the class with the most boxes; without a box, a look at x."""
+    return int(np.diff(node.tables[3].astype(np.int64)).max()) * length * 2 or length
+
+
+def _trees(node: Node, _: int) -> int:
+    """One comparison a level and a value; the last table holds pairs of root and depth."""
+    depths = node.tables[2][1::2]
+    return int(depths.sum(dtype=np.int64)) + depths.size
+
+
+def _hamming(node: Node, _: int) -> int:
+    """One comparison a bit, then a word of each pattern of the class with the most."""
+    threshold, index, _words, first = node.tables
+    bits = index.size // (first.size - 1) or threshold.size
+    return bits + int(np.diff(first.astype(np.int64)).max()) * -(-bits // 32)
+
+
+_STEPS: dict[str, Callable[[Node, int], int]] = {
+    "boxes": _boxes,
+    "hamming": _hamming,
+    "trees": _trees,
+    "exp": lambda _, length: TRANSCENDENTAL * length,
+    "log": lambda _, length: TRANSCENDENTAL * length,
+    "logsumexp": lambda node, length: TRANSCENDENTAL * (length + node.value.length),
+    "affine": lambda node, _: node.tables[0].size,
+    "tables": lambda node, length: int(node.tables[2][0]) * length,
+    "kernels": lambda node, _: node.tables[1].size,
+    "distances": lambda node, _: node.tables[0].size,
+}

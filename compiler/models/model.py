@@ -1,0 +1,217 @@
+"""What every front end gives: a classifier as a graph, and a copy of it with taps."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import ModelError
+from edgemon.compiler.models import outputs
+from edgemon.compiler.models.decision import OF_PROBABILITY
+from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.selection import Prepared
+from edgemon.compiler.models.tap_rules import as_tap, head, obstacle, tap_of
+from edgemon.compiler.program.ir import Tap
+from edgemon.runtime.preprocess import FLOAT_INPUTS, INPUT, INTEGER_INPUTS, InputSpec
+
+Reals = npt.NDArray[np.float64]
+
+PROBE_S = 60.0
+INPUT_DTYPES = (*FLOAT_INPUTS, *INTEGER_INPUTS)
+
+
+@dataclass(frozen=True)
+class TappedModel:
+    """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``, after the inference
+    that the tap's view says. The model's input is one without an output, at ``INPUT``.
+
+    ``output`` describes the classifier's own, which is at position 0.
+    """
+
+    path: Path
+    sha256: str
+    taps: tuple[Tap, ...]
+    positions: tuple[int, ...]
+    output: Tap
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a model became the one that runs: the file that the user gave, and what was done."""
+
+    path: Path
+    sha256: str
+    to: str  # "float" or "int8"
+    by: str  # such as "TensorFlow 2.21.0"
+    changed: tuple[str, ...] = ()  # besides the format, as sentences
+
+
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """A file that has been run once, elsewhere, and lived."""
+
+    path: Path
+    sha256: str
+    graph: Graph
+    content: bytes
+    conversion: Conversion | None = None
+    decides_above: float = OF_PROBABILITY  # of a single output unit: see ``decision``
+    prepared: Prepared | None = None
+    class_names: tuple[str, ...] = ()  # as the file has them; () where it has none
+    seen_kind: str = ""  # of the output, as its values tell; see ``outputs``
+
+    tapped_name: ClassVar[str]  # of the tapped model in a bundle
+
+    @property
+    def origin(self) -> Path:
+        """The file that the user gave."""
+        if self.conversion is not None:
+            return self.conversion.path
+        return self.path if self.prepared is None else self.prepared.path
+
+    @property
+    def input(self) -> InputSpec:
+        """The first input, without its batch axis."""
+        if not self.graph.inputs:
+            raise ModelError(f"{self.origin}: the model has no input")
+        tensor = self.graph.tensors[self.graph.inputs[0]]
+        spec = InputSpec.of_tensor(tensor.name, tensor.shape, tensor.dtype)
+        return replace(spec, scale=tensor.scale, zero_point=tensor.zero_point)
+
+    @property
+    def output(self) -> Tap:
+        """The first output, as a tap."""
+        tap = as_tap(self.graph.tensors[self.graph.outputs[0]])
+        return replace(tap, decides_above=self.decides_above)
+
+    @property
+    def output_kind(self) -> str:
+        """What the first output gives: "logits", "probabilities" or "unknown"."""
+        return self.seen_kind or outputs.kind_of(self.graph)
+
+    def judged(self, values: Reals) -> Self:
+        """The same model, that knows what its output gives on rows (n, length)."""
+        step = 0.0 if self.output.dtype == "float32" else self.output.scale
+        return replace(self, seen_kind=outputs.kind_of_values(self.output_kind, values, step))
+
+    @property
+    def n_classes(self) -> int:
+        """Length of the first output, and 2 where that is one unit; see ``decision``."""
+        return max(2, self.graph.tensors[self.graph.outputs[0]].length)
+
+    def kernels(self, wanted: str) -> str:
+        """The kernel set that runs this model where TFLite models run on ``wanted``."""
+        return wanted
+
+    def require_classifier(self) -> None:
+        """Raises ModelError unless one input of one image leads to one vector of class scores."""
+        if len(self.graph.inputs) != 1:
+            entries = [self.graph.tensors[i] for i in self.graph.inputs]
+            raise ModelError(
+                f"{self.origin}: the model has {len(entries)} inputs ({outputs.shown(entries)}); "
+                "edgemon fills one with data: give each other one a value with --input "
+                "NAME=FILE.npy"
+            )
+        if len(self.graph.outputs) != 1:
+            found = [self.graph.tensors[i] for i in self.graph.outputs]
+            raise ModelError(
+                f"{self.origin}: the model has {len(found)} outputs ({outputs.shown(found)}); say "
+                "which one has the class scores with --output NAME"
+            )
+        entry = self.graph.tensors[self.graph.inputs[0]]
+        if entry.dtype not in INPUT_DTYPES:
+            raise ModelError(
+                f"{self.origin}: the input is {entry.dtype}; edgemon can fill "
+                f"{', '.join(INPUT_DTYPES)}"
+            )
+        of_one = entry.shape[:1] == (1,) or len(entry.shape) == 1
+        if not of_one or any(n < 1 for n in entry.shape):
+            raise ModelError(
+                f"{self.origin}: the input has the shape {entry.shape}; edgemon needs a batch of "
+                "one image of fixed size, (1, ...), or one axis without a batch"
+            )
+        self._require_class_axis()
+
+    def with_taps(self, tensors: tuple[Tensor, ...], out: Path) -> TappedModel:
+        """Write the model with these tensors as further outputs, also of its signatures.
+
+        Tensors that are outputs already are reused, one that is wanted plain and mirrored is one
+        output, and the model's input is none: who runs the model has it, and not every format can
+        give it back. The same request writes the same bytes.
+        """
+        wanted = tuple(dict.fromkeys(tensors))
+        for tensor in wanted:
+            problem = obstacle(self.graph, tensor)
+            if problem is not None:
+                raise ModelError(f"{self.origin}: tensor {tensor.name!r} {problem}")
+        given = (*self.graph.outputs, *self.graph.inputs)
+        new = {t.index: t.name for t in wanted if t.index not in given}
+        outputs = [*self.graph.outputs, *new]
+        content = self._with_outputs(new) if new else self.content
+        out.write_bytes(content)
+        return TappedModel(
+            out,
+            hashlib.sha256(content).hexdigest(),
+            tuple(self._tap(t) for t in wanted),
+            tuple(outputs.index(t.index) if t.index in outputs else INPUT for t in wanted),
+            self.output,
+        )
+
+    def _tap(self, tensor: Tensor) -> Tap:
+        """The tensor as a tap that knows its channels, if it is a feature map, and whether it holds
+        probabilities of the classes."""
+        tap, axis = tap_of(tensor), self.graph.channel_axis
+        tap = replace(tap, probabilities=self._holds_probabilities(tensor))
+        if tensor.index == self.graph.outputs[0]:
+            return replace(tap, decides_above=self.decides_above)
+        if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
+            return tap  # an image is its pixels, not its mean brightness
+        return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)
+
+    def _holds_probabilities(self, tensor: Tensor) -> bool:
+        last = head(self.graph)
+        if last is not None and tensor.index == last.outputs[0]:
+            return last.name not in ("LogSoftmax", "LOG_SOFTMAX")
+        return tensor.index == self.graph.outputs[0] and self.output_kind == outputs.PROBABILITIES
+
+    def untapped(self) -> TappedModel:
+        """The file as it is, its output being the only tap."""
+        return TappedModel(self.path, self.sha256, (self.output,), (0,), self.output)
+
+    @abstractmethod
+    def dense_weights(self, dense: Operator, bias: Operator | None) -> tuple[Reals, Reals] | None:
+        """Kernel (n_in, n_out) and bias (n_out,) of a dense layer, dequantised; ``bias``: the
+        operator that adds it, if another. None if they cannot be read."""
+
+    @abstractmethod
+    def _with_outputs(self, added: Mapping[int, str]) -> bytes:
+        """The file with more outputs; ``added`` maps tensor indices to names."""
+
+    def _require_class_axis(self) -> None:
+        scores = self.graph.tensors[self.graph.outputs[0]]
+        problem = obstacle(self.graph, scores)
+        if problem is not None:
+            raise ModelError(f"{self.origin}: the output {problem}")
+        if len(scores.long_axes) > 1:
+            raise ModelError(
+                f"{self.origin}: the output has the shape {scores.shape}, which is no vector of "
+                "class scores; edgemon monitors classifiers"
+            )
+
+
+def read_file(path: Path, wanted: str) -> bytes:
+    """The content. Raises ModelError; ``wanted`` says what to give instead."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelError(f"{path}: {what}; give {wanted}")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None

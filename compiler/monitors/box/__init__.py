@@ -1,0 +1,1 @@
+"""Boxes around the activations of a class, on one layer or on several."""

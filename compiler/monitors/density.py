@@ -1,0 +1,167 @@
+"""Gaussian densities of features: of one layer against the predicted class, of early layers.
+
+* rmds: relative Mahalanobis distance (Ren, Fort, Liu, Guha Roy, Padhy, Lakshminarayanan: "A Simple
+  Fix to Mahalanobis Distance for Improving Near-OOD Detection", 2021), in the space of a linear
+  discriminant analysis;
+* density: squared Mahalanobis distance of early features from all fit rows, whatever the class
+  (Lee, Lee, Lee, Shin: "A Simple Unified Framework for Detecting Out-of-Distribution Samples and
+  Adversarial Attacks", NeurIPS 2018, with one class): sensor faults and far novelty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.preprocessing import StandardScaler
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import tap_rules
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.second_opinion import with_spread
+from edgemon.compiler.monitors.shared.vectors import joined, joined_values
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+FLATTEST = 1e-3  # least variance of a component, as a share of the largest
+
+
+class RelativeMahalanobisMonitor(MonitorEstimator):
+    """Distance from the predicted class minus distance from all rows."""
+
+    kind: ClassVar[str] = "rmds"
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
+    most_taps: ClassVar[int | None] = None
+    what: ClassVar[str] = "features far from the predicted class, for this kind of data"
+    source: ClassVar[str] = (
+        "Ren, Fort, Liu, Guha Roy, Padhy, Lakshminarayanan: A Simple Fix to Mahalanobis "
+        "Distance for Improving Near-OOD Detection, 2021"
+    )
+
+    def __init__(self, taps: tuple[str, ...] = ()) -> None:
+        self.taps = taps
+
+    def least_bytes(self, recording: Recording) -> int:
+        width = recording.width(self.taps)
+        present = len(np.unique(np.asarray(recording.labels)))
+        return 2 * min(present - 1, width) * width
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
+        farthest."""
+        self.check_taps()
+        labels = np.asarray(recording.labels)
+        if len(np.unique(labels)) < 2:
+            raise CompileError("rmds: the fit rows are all of one class")
+        enough = with_spread(labels)
+        labels = labels[enough]
+        present = np.unique(labels)
+        if len(present) < 2:
+            raise CompileError("rmds: needs more fit rows than classes, two of a class or more")
+        x = joined_values(recording, self.taps)[enough]
+        if len(labels) <= len(present) or not np.ptp(x, axis=0).any():
+            raise CompileError("rmds: needs more fit rows than classes, and features that vary")
+        scaler = StandardScaler().fit(x)
+        model = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+        y = model.fit(scaler.transform(x), labels).transform(scaler.transform(x))
+        means = np.stack([y[labels == c].mean(axis=0) for c in present])
+        within = y - means[np.searchsorted(present, labels)]
+        # Units in which the classes have variance 1; all rows together have more.
+        unit = np.maximum(within.std(axis=0), 1e-9)
+        self.spread_ = np.maximum((y / unit).std(axis=0), 1e-6)
+        projection = model.scalings_[:, : y.shape[1]].T / unit[:, None] / scaler.scale_
+        self.projection_ = projection
+        centred = (y / unit).mean(axis=0)
+        self.shift_ = -(x.mean(axis=0) @ projection.T)
+        own = means / unit - centred
+        self.means_ = np.tile(own[np.square(own).sum(axis=1).argmax()], (recording.n_classes, 1))
+        self.means_[present] = own
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        x = joined(builder, self.taps)
+        y = builder.node("affine", x, tables=[self.projection_.ravel(), self.shift_])
+        every = builder.node("distances", y, tables=[self.means_.ravel()])
+        own = builder.node("select", every, predicted)
+        flat = builder.node(
+            "affine", y, tables=[np.diag(1 / self.spread_).ravel(), np.zeros(len(self.spread_))]
+        )
+        all_rows = builder.node("distances", flat, tables=[np.zeros(len(self.spread_))])
+        return Score(builder.node("sub", own, all_rows))
+
+    def reason(self) -> str:
+        return "features unlike the predicted class: relative distance {score}, above {threshold}"
+
+    def details(self) -> dict[str, Any]:
+        return {"features": int(self.projection_.shape[1]), "dimensions": len(self.spread_)}
+
+
+class DensityMonitor(MonitorEstimator):
+    """Squared Mahalanobis distance of early features in their ``dims`` widest directions.
+
+    By default it reads the feature map in the middle of the network; of a network without
+    feature maps its input, or what is in front of the last layer if the input is wide.
+    """
+
+    kind: ClassVar[str] = "density"
+    default_taps: ClassVar[tuple[str, ...]] = ("middle",)
+    most_taps: ClassVar[int | None] = None
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"dims": (1, 1024)}
+    what: ClassVar[str] = "early features unlike the fit rows"
+    source: ClassVar[str] = "Lee, Lee, Lee, Shin, NeurIPS 2018, with one class and early features"
+
+    def __init__(self, taps: tuple[str, ...] = (), dims: int = 32) -> None:
+        self.taps = taps
+        self.dims = dims
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        return early_features(model)
+
+    def least_bytes(self, recording: Recording) -> int:
+        width = recording.width(self.taps)
+        return 2 * min(self.dims, width, len(recording) - 1) * width
+
+    def fit(self, recording: Recording) -> Self:
+        """Needs no labels."""
+        self.check_taps()
+        self.check_settings()
+        x = joined_values(recording, self.taps)
+        scaler = StandardScaler().fit(x)
+        most = min(self.dims, x.shape[1], len(x) - 1)
+        if most < 1 or not np.ptp(x, axis=0).any():
+            raise CompileError("density: the features never change on the fit rows")
+        pca = PCA(most, svd_solver="full").fit(scaler.transform(x))
+        variance = np.maximum(pca.explained_variance_, pca.explained_variance_[0] * FLATTEST)
+        self.explained_ = float(pca.explained_variance_ratio_.sum())
+        self.projection_ = pca.components_ / np.sqrt(variance)[:, None] / scaler.scale_
+        self.shift_ = -(x.mean(axis=0) @ self.projection_.T)
+        return self
+
+    def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
+        x = joined(builder, self.taps)
+        y = builder.node("affine", x, tables=[self.projection_.ravel(), self.shift_])
+        return Score(builder.node("distances", y, tables=[np.zeros(len(self.shift_))]))
+
+    def reason(self) -> str:
+        return "early features unlike the fit rows: squared distance {score}, above {threshold}"
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "features": int(self.projection_.shape[1]),
+            "dimensions": len(self.shift_),
+            "explained_variance": self.explained_,
+        }
+
+
+def early_features(model: Model) -> tuple[str, ...]:
+    """Rule or name of what an early-layer monitor reads."""
+    if "middle" in tap_rules.suggest(model.graph):
+        return ("middle",)
+    entry = tap_rules.narrow_input(model.graph)
+    return ("penultimate",) if entry is None else (entry.name,)

@@ -1,0 +1,1 @@
+"""Several signals as one score."""

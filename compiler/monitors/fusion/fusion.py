@@ -1,0 +1,279 @@
+"""Several signals as one score that explains itself.
+
+Each signal becomes a surprise: -log of its tail probability among correct held-out rows. A *stack*
+weighs surprises as a logistic regression on held-out right and wrong rows does, with weights that
+cannot be negative. Profile ``errors`` is the stack. Profile ``scod`` (selective classification with
+out-of-distribution detection) adds surprises of novelty signals, which no error can teach a weight:
+theirs is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.cost.bill import KILOBYTE, Bill, Cost, flags
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
+from edgemon.compiler.monitors.fusion.sum_of_surprises import Table, fused, own_cost, table_of
+from edgemon.compiler.monitors.fusion.tails import UNIT, Surprise
+from edgemon.compiler.program.ir import Builder, Monitor
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.recording.evaluation import predicted_class
+from edgemon.compiler.recording.recording import Recording
+from edgemon.targets import KILOBYTES, MICROSECONDS, Budget
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+NOVELTY_SHARE = 0.5  # of the budget, for novelty signals
+WEIGHTLESS = "beside the signals that joined with it, its weight in the fusion is zero"
+QUANTILE = 0.99  # of correct held-out rows; explanations compare with it
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One signal of a fusion: what it adds to the score."""
+
+    member: MonitorEstimator
+    surprise: Surprise
+    weight: float
+    usual: float  # QUANTILE of its scores on correct held-out rows
+    novelty: bool
+
+    @property
+    def table(self) -> Table:
+        """Knots, and whole values in UNIT-ths of a nat."""
+        return table_of(self.surprise, self.weight)
+
+
+class FusionMonitor(MonitorEstimator):
+    """Base of the profiles. ``signals`` are monitors that learn from errors, ``novelty`` ones that
+    do not; ``mirror``: may one cost a second inference, on the mirrored image? After ``fit`` the
+    members know the fit rows; ``combine`` learns the rest from held-out rows, on which the members
+    are as surprised as they will be on the device."""
+
+    most_taps: ClassVar[int | None] = None
+    unavailable_: Mapping[str, str] = MappingProxyType({})  # signals that a model cannot give
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "novelty_weight": (0, 10),
+        "budget_kb": KILOBYTES,
+        "budget_us": MICROSECONDS,  # 0: no limit
+    }
+
+    def __init__(
+        self,
+        taps: tuple[str, ...] = (),
+        signals: tuple[MonitorEstimator, ...] = (),
+        novelty: tuple[MonitorEstimator, ...] = (),
+        novelty_weight: float = 0.3,
+        budget_kb: float = 32.0,
+        budget_us: float = 0.0,
+        seed: int = 0,
+        mirror: bool = False,
+    ) -> None:
+        self.taps = taps
+        self.signals = signals
+        self.novelty = novelty
+        self.novelty_weight = novelty_weight
+        self.budget_kb = budget_kb
+        self.budget_us = budget_us
+        self.seed = seed
+        self.mirror = mirror
+
+    @property
+    def members(self) -> tuple[MonitorEstimator, ...]:
+        return (*self.signals, *self.novelty)
+
+    def fit(self, recording: Recording) -> Self:
+        """Fit the members; those that cannot learn from these rows are left out, with the reason
+        in ``left_out_``."""
+        self.check_taps()
+        self.check_settings()
+        fitted, left_out = [], {}
+        for member in self.members:
+            least = member.least_bytes(recording) / KILOBYTE
+            if least > self.budget_kb:
+                left_out[member.kind] = (
+                    f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} "
+                    f"classes, of a budget of {self.budget_kb:g} kB; give more (--budget-kb)"
+                )
+                continue
+            try:
+                fitted.append(member.fit(recording))
+                _require_lowerable(member, recording)
+            except CompileError as error:
+                fitted = [m for m in fitted if m is not member]
+                left_out[member.kind] = str(error)
+        return self.take(fitted, left_out)
+
+    def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
+        """Take members that are fitted already, and why others could not be; ``left_out_`` has
+        that, what the model itself could not give, and later what ``combine`` left out."""
+        self.fitted_, self.left_out_ = tuple(fitted), {**self.unavailable_, **left_out}
+        if not any(m in self.signals for m in fitted):
+            raise CompileError(
+                f"{self.kind}: no signal can be learned from these fit rows: "
+                + "; ".join(self.left_out_.values())
+            )
+        return self
+
+    @property
+    def budget(self) -> Budget:
+        """Of the whole fusion: its signals and what it adds to them."""
+        return Budget(self.budget_kb, self.budget_us or None)
+
+    def combine(
+        self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None, *,
+        thresholds: int = 1,
+    ) -> Self:  # fmt: skip
+        """Learn from held-out rows on which the model is ``wrong`` (n,).
+
+        Args:
+            scores: (n, members that were fitted) as the device computes them.
+            bill: what any of these members cost together.
+            groups: (n,) of the rows, if they come in groups.
+            thresholds: how many it will have: 1, or one of each class.
+        """
+        right = ~wrong
+        surprises = [Surprise.of(column[right]) for column in scores.T]
+        seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
+        own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
+
+        def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
+            added = own_cost(
+                [surprises[i] for i in learned], [surprises[i] for i in new], bill.times,
+                thresholds,
+            )  # fmt: skip
+            return bill.together([*learned, *new]) + added
+
+        new = self._novelty_that_fits(bill, own, cost)
+        self.choices_: list[Choice] = choose(
+            [self.fitted_[i].kind for i in own], seen[:, own], wrong,
+            lambda chosen: cost([own[i] for i in chosen], new),
+            [bill.together([i]) for i in own], self.budget, self.seed, groups,
+        )  # fmt: skip
+        self.left_out_ |= {c.signal: c.left_out for c in self.choices_ if c.left_out}
+        kept = [own[c.index] for c in self.choices_ if c.kept]
+        weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
+        self.terms_: list[Term] = []
+        stack = np.zeros(len(scores))
+        for i, weight in zip([*kept, *new], weights, strict=True):
+            if weight > 0:
+                usual = float(np.quantile(scores[right, i], QUANTILE))
+                self.terms_.append(Term(self.fitted_[i], surprises[i], weight, usual, i in new))
+                if i in kept:
+                    stack += _looked_up(self.terms_[-1].table, scores[:, i])
+            else:
+                self.left_out_[self.fitted_[i].kind] = WEIGHTLESS
+        self.stack_surprise_ = Surprise.of(stack[right])
+        return self
+
+    def _novelty_that_fits(
+        self, bill: Bill, own: Sequence[int], cost: Callable[[Sequence[int], Sequence[int]], Cost]
+    ) -> list[int]:
+        """Positions of the novelty signals, in their order, that fit in half of the budget and
+        leave room for one of ``own``; a model with many classes leaves room for few."""
+        us = self.budget.microseconds
+        half = Budget(self.budget_kb * NOVELTY_SHARE, None if us is None else us * NOVELTY_SHARE)
+        found: list[int] = []
+        for i, member in enumerate(self.fitted_):
+            if i in own:
+                continue
+            more = [*found, i]
+            if bill.together(more).fits(half) and any(
+                cost([s], more).fits(self.budget) for s in own
+            ):
+                found = more
+            else:
+                self.left_out_[member.kind] = (
+                    f"its {bill.together([i])} do not fit in what novelty signals may take; "
+                    f"give more ({flags(self.budget)})"
+                )
+        return found
+
+    def lower(self, builder: Builder, predicted: int) -> Score:
+        self.signal_scores_ = [t.member.lower(builder, predicted) for t in self.terms_]
+        parts = list(zip(self.terms_, self.signal_scores_, strict=True))
+        learned = [(s.id, t.table) for t, s in parts if not t.novelty]
+        new = [(s.id, t.table) for t, s in parts if t.novelty]
+        return Score(fused(builder, learned, new, self.stack_surprise_), display_scale=1 / UNIT)
+
+    def reason(self) -> str:
+        return "its signals together are too surprising: {score} nats, above {threshold}"
+
+    def signal_names(self) -> list[str]:
+        """Of the terms, as the artifact's monitors are called."""
+        return [f"{self.kind}.{t.member.kind}" for t in self.terms_]
+
+    def explanation_json(self) -> dict[str, Any]:
+        """What it takes to explain an alarm: for each signal its steps of surprise, in the units
+        that people are shown; where there is novelty, also those of the stack (nats)."""
+        found: dict[str, Any] = {"terms": self._terms_json()}
+        if any(t.novelty for t in self.terms_):
+            stack = self.stack_surprise_
+            found["stack"] = {
+                "knots": [_above(k / UNIT) for k in stack.knots.tolist()],
+                "values": [_short(v) for v in stack.values.tolist()],
+            }
+        return found
+
+    def _terms_json(self) -> list[dict[str, Any]]:
+        found = []
+        for name, term, score in zip(
+            self.signal_names(), self.terms_, self.signal_scores_, strict=True
+        ):
+            shown = Monitor("", 0, 0, 0, score.display, score.display_scale).shown
+            found.append(
+                {
+                    "monitor": name,
+                    "what": term.member.what,
+                    "knots": [_above(shown(k)) for k in term.surprise.knots.tolist()],
+                    "values": [_short(term.weight * v) for v in term.surprise.values.tolist()],
+                    "usual": _short(shown(term.usual)),
+                    "learned": not term.novelty,
+                }
+            )
+        return found
+
+    def details(self) -> dict[str, Any]:
+        return {
+            "signals": [
+                {"signal": t.member.kind, "weight": t.weight, "learned": not t.novelty}
+                for t in self.terms_
+            ],
+            "selection": [c.to_json() for c in self.choices_],
+            **{t.member.kind: t.member.details() for t in self.terms_},
+            **({"left_out": self.left_out_} if self.left_out_ else {}),
+        }
+
+
+def _require_lowerable(member: MonitorEstimator, recording: Recording) -> None:
+    """Raises CompileError if a fitted member makes no device program."""
+    builder = Builder(recording.taps, real=True)
+    predicted = predicted_class(builder, 0)
+    score = member.lower(builder, predicted)
+    quantise(builder.program(predicted, [Monitor(member.kind, score.id, 0.0, 0.0)]))
+
+
+def _short(value: float) -> float:
+    """To five digits: metadata is for people, and takes room on the device."""
+    return float(f"{value:.5g}")
+
+
+def _above(knot: float) -> float:
+    """A knot to seven digits, never lower: scores often lie on one, and are on its near side."""
+    short = float(f"{knot:.7g}")
+    return short if short >= knot else float(f"{knot + abs(knot) * 1e-6:.7g}")
+
+
+def _looked_up(table: tuple[Floats, Floats], scores: Floats) -> Floats:
+    knots, values = table
+    return np.asarray(values[np.searchsorted(knots, scores, side="left")])

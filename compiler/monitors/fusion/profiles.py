@@ -1,0 +1,91 @@
+"""Fusions that choose their signals themselves, for two purposes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edgemon.compiler.models import tap_rules
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
+from edgemon.compiler.monitors.estimator import MonitorEstimator
+from edgemon.compiler.monitors.fdbd import BoundaryMonitor
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.mirror import MirrorMonitor
+from edgemon.compiler.monitors.output_scores import TemperatureMonitor
+from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
+from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
+
+UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
+NO_FEATURES = "no tensor in front of the logits can be read as the features they are made of"
+MOST_CLASSES = 10  # of a model for which boosted trees, one series a class, stay small
+
+
+class ErrorsMonitor(FusionMonitor):
+    """A stack of cheap signals against the model's own errors."""
+
+    kind: ClassVar[str] = "errors"
+    what: ClassVar[str] = "fusion of signals against the model's own errors"
+    source: ClassVar[str] = (
+        "Fisher's combination of tail probabilities, weighed by logistic regression"
+    )
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        self.signals, self.unavailable_ = _error_signals(model, self.seed, mirror=self.mirror)
+        self.novelty = ()
+        return ()
+
+
+class ScodMonitor(FusionMonitor):
+    """The stack, and the surprise of novelty signals."""
+
+    kind: ClassVar[str] = "scod"
+    what: ClassVar[str] = "fusion of signals against own errors and novel inputs"
+    source: ClassVar[str] = (
+        "Fisher's combination of tail probabilities; Xia, Bouganis: Augmenting Softmax "
+        "Information for Selective Classification with Out-of-Distribution Data, ACCV 2022, "
+        "for the task"
+    )
+
+    def analyse(self, model: Model) -> tuple[str, ...]:
+        self.signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
+        self.novelty = (DensityMonitor(),)
+        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
+        if "penultimate" in tap_rules.suggest(model.graph):
+            self.novelty += features
+        else:
+            unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
+        self.unavailable_ = unavailable
+        return ()
+
+
+def _error_signals(
+    model: Model, seed: int, *, mirror: bool
+) -> tuple[tuple[MonitorEstimator, ...], dict[str, str]]:
+    """What this model offers, cheapest first; and why it does not offer the others."""
+    signals: list[MonitorEstimator] = [TemperatureMonitor()]
+    unavailable: dict[str, str] = {}
+    features = (
+        SecondOpinionMonitor(rule=UNUSED, seed=seed),
+        MahalanobisGapMonitor(rule=UNUSED, seed=seed), BoundaryMonitor(),
+        PrototypeOddsMonitor(seed=seed),
+    )  # fmt: skip
+    if "penultimate" in tap_rules.suggest(model.graph):
+        signals += features
+    else:
+        unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
+    trees = (ForestMonitor(seed=seed), BoostedOpinionMonitor(rule=UNUSED, seed=seed))
+    problem = tap_rules.no_narrow_input(model.graph)
+    for tree in trees:
+        if problem is not None:
+            unavailable[tree.kind] = problem
+        elif tree is trees[1] and model.n_classes > MOST_CLASSES:
+            unavailable[tree.kind] = (
+                f"the model has {model.n_classes:,} classes, and a series of trees for each of "
+                f"more than {MOST_CLASSES} would not stay small"
+            )
+        else:
+            signals.append(tree)
+    if mirror:
+        signals.append(MirrorMonitor(rule=UNUSED, seed=seed))
+    return tuple(signals), unavailable

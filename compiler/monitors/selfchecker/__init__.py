@@ -1,0 +1,1 @@
+"""SelfChecker: densities of layers vote on the answer."""

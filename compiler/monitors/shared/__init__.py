@@ -1,0 +1,1 @@
+"""What several monitors are made of."""

@@ -1,0 +1,115 @@
+"""What scores have in common: features of several layers as one vector, logits, log-odds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.program.ir import Builder, Tap
+from edgemon.compiler.recording.recording import Recording
+
+LEAST_PROBABILITY = 2.0**-40  # is added to each, so that 0 has a logarithm
+
+Floats = npt.NDArray[np.float64]
+
+
+def joined_values(recording: Recording, taps: Sequence[str]) -> Floats:
+    """(n, width): the features of all taps side by side; same as ``joined``."""
+    return np.concatenate([recording.features(name) for name in taps], axis=1)
+
+
+def joined(builder: Builder, taps: Sequence[str]) -> int:
+    """Value id of the features of all taps as one vector."""
+    whole = builder.features(taps[0])
+    for name in taps[1:]:
+        whole = builder.node("concat", whole, builder.features(name))
+    return whole
+
+
+def logits_of(builder: Builder, tap: str, predicted: int) -> int:
+    """Value id of one logit a class; of probabilities their logarithms, whose differences are
+    log-odds as those of logits are. One unit in front of its sigmoid is the logit of class 1
+    against a 0 for class 0, and so is an output without a sigmoid. What is left of it above the
+    value at which the model decides (``models.decision``) takes that place, so that the larger
+    logit is that of the predicted class."""
+    id_ = builder.tap(tap)
+    probabilities = builder.taps[id_].probabilities
+    if builder.value(id_).length > 1:
+        return _log_probabilities(builder, id_) if probabilities else id_
+    (output,) = builder.nodes[predicted - len(builder.taps)].inputs
+    at = builder.taps[output].decides_above
+    if probabilities and 0 < at < 1:
+        both = [np.array([-1.0, 1.0]), np.array([1.0, 0.0])]
+        logs = _log_probabilities(builder, builder.node("affine", id_, tables=both))
+        shifted = [np.eye(2).ravel(), np.array([0.0, -_logit(at)])]
+        return builder.node("affine", logs, tables=shifted)
+    bias = np.array([0.0, -_decides_at(builder.taps[output], is_output=id_ == output)])
+    return builder.node("affine", id_, tables=[np.array([0.0, 1.0]), bias])
+
+
+def _log_probabilities(builder: Builder, p: int) -> int:
+    """Value id of ``log(p + LEAST_PROBABILITY)``: forests answer 0, which has no logarithm."""
+    return builder.node("log", plus(builder, p, LEAST_PROBABILITY))
+
+
+def plus(builder: Builder, x: int, amount: float) -> int:
+    """Value id of ``x + amount``, where the largest of x is above ``-amount``."""
+    negative = builder.node("clip", builder.node("max", x), tables=[np.array([-amount])])
+    return builder.node("sub", x, negative)
+
+
+def logits_values(recording: Recording, tap: str) -> Floats:
+    """(n, classes): same as ``logits_of``."""
+    values = recording.values(tap)
+    probabilities = recording.tap(tap).probabilities
+    if values.shape[1] > 1:
+        return np.log(values + LEAST_PROBABILITY) if probabilities else values
+    output = recording.taps[0]
+    if probabilities and 0 < output.decides_above < 1:
+        logs = np.log(np.concatenate([1 - values, values], axis=1) + LEAST_PROBABILITY)
+        return np.asarray(logs - np.array([0.0, _logit(output.decides_above)]))
+    shift = _decides_at(output, is_output=tap == output.name)
+    return np.concatenate([np.zeros_like(values), values - shift], axis=1)
+
+
+def _decides_at(output: Tap, *, is_output: bool) -> float:
+    """Where the model decides, on the scale of its output or of the logit in front of it."""
+    at = output.decides_above
+    return _logit(at) if not is_output and 0 < at < 1 else at
+
+
+def _logit(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
+def softmax_odds(builder: Builder, tap: str, predicted: int, temperature: float = 1.0) -> int:
+    """Value id of (1 - max p) / max p, p the softmax of logits / temperature: the order of
+    1 - max p, with full resolution where p is near 1."""
+    logits = logits_of(builder, tap, predicted)
+    d = builder.node("sub", logits, builder.node("max", logits))
+    if temperature != 1:
+        d = builder.node("scale", d, tables=[np.array([1 / temperature])])
+    e = builder.node("exp", d)
+    return builder.node("sum", builder.node("omit", e, builder.node("argmax", logits)))
+
+
+def negated(builder: Builder, x: int) -> int:
+    """Value id of ``-x``."""
+    length = builder.value(x).length
+    return builder.node("affine", x, tables=[-np.eye(length).ravel(), np.zeros(length)])
+
+
+def log_odds_against(builder: Builder, scores: int, predicted: int) -> int:
+    """Value id of the log-odds (nats) that another class is the right one, where ``scores`` are
+    unnormalised log-probabilities, one a class."""
+    e = builder.node("exp", builder.node("sub", scores, builder.node("max", scores)))
+    if builder.is_argmax(predicted):
+        others = builder.node("sum", builder.node("omit", e, predicted))
+    else:  # one output unit: of two classes, the other one
+        exchanged = builder.node("gather", e, tables=[np.array([1, 0], np.uint32)])
+        others = builder.node("select", exchanged, predicted)
+    own = builder.node("select", e, predicted)
+    return builder.node("sub", builder.node("log", others), builder.node("log", own))

@@ -1,0 +1,1 @@
+"""The program that monitors lower to: its ops, what each means, and from real to integer."""

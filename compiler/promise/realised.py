@@ -1,0 +1,75 @@
+"""The promised rate as it came out on test rows, by row and with one row of each set of alike rows.
+
+The two differ where rows repeat or come in groups, and which of them is the promised one depends on
+how rows are drawn: independently, or a group at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.promise.calibration import independent
+from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics.intervals import clopper_pearson
+from edgemon.runtime.evaluation import Verdict
+
+VERDICT = "verdict"
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of so many rows that a promise concerns, those that break it; None of none."""
+
+    rows: int
+    rate: float | None
+    interval: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, broken: npt.NDArray[np.bool_]) -> Share:
+        """From where it is broken, (rows,)."""
+        n, k = len(broken), int(broken.sum())
+        return cls(n, k / n if n else None, clopper_pearson(k, n))
+
+
+@dataclass(frozen=True)
+class Realised:
+    """By monitor, and of the ``VERDICT`` of those whose thresholds are promised, or else of all."""
+
+    by_row: dict[str, Share]
+    by_set: dict[str, Share] | None  # None where every row stands by itself
+    sets: str | None  # what rows have in common: "group" or "values"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def realised(
+    fitted: Fitted, target: Target, test: Recording, contents: Codes, seed: int
+) -> Realised:
+    """``contents`` (n,) of the test rows, see ``data.repeats``."""
+    alike, sets = (contents, "values") if test.groups is None else (test.groups, "group")
+    rows = np.flatnonzero(target.concerns(test.correct))
+    by_row = _shares(fitted, target, rows)
+    if len(np.unique(alike)) == len(alike):
+        return Realised(by_row, None, None)
+    chosen = independent(test.grouped(alike), target, seed)
+    return Realised(by_row, _shares(fitted, target, chosen), sets)
+
+
+def _shares(fitted: Fitted, target: Target, rows: npt.NDArray[np.int64]) -> dict[str, Share]:
+    misses = target.of == "misses"
+    verdicts = {m.name: fitted.on_test.verdicts[rows, i] for i, m in enumerate(fitted.judges)}
+    joint = [i for i, promised in enumerate(fitted.calibrated) if promised]
+    among = joint or list(range(len(fitted.judges)))
+    verdicts[VERDICT] = fitted.on_test.verdicts[rows][:, among].max(axis=1)
+    return {
+        name: Share.of((found == Verdict.TRUST) if misses else (found != Verdict.TRUST))
+        for name, found in verdicts.items()
+    }

@@ -1,0 +1,1 @@
+"""Reference, C and ONNX Runtime give the same verdicts; and how a device tests itself."""

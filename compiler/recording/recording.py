@@ -1,0 +1,193 @@
+"""What a model computed on a data set: its taps, on disk, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.data.classes import to_classes
+from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.models import child
+from edgemon.compiler.models.model import TappedModel
+from edgemon.compiler.program.ir import Tap
+from edgemon.runtime.preprocess import InputSpec, Preprocess
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+SILENCE_S = 300.0
+BLOCK_ELEMENTS = 1 << 20  # of feature maps in memory at a time
+FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """N rows. ``predicted`` is the class that the model's output means (see ``models.decision``);
+    ``labels`` are in the order of the model's classes; ``groups`` as in ``data.groups``, where rows
+    come in groups. The taps stay on disk."""
+
+    taps: tuple[Tap, ...]
+    files: tuple[RowFile, ...]
+    rows: npt.NDArray[np.int64]  # into the files
+    predicted: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int64] | None
+    n_classes: int
+    worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
+    groups: Codes | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def tap(self, name: str) -> Tap:
+        """The tap with this tensor name."""
+        return self.taps[self._position(name)]
+
+    def codes(self, name: str, rows: npt.ArrayLike | None = None) -> Array:
+        """The tap as stored, (n, length); all rows, or those with these indices."""
+        wanted = self.rows if rows is None else self.rows[np.asarray(rows)]
+        return self.files[self._position(name)].read(wanted)
+
+    def values(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """The tap's real values, (n, length)."""
+        return self.tap(name).values(self.codes(name, rows))
+
+    def features(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """(n, width): the tap's real values, or of a feature map the mean of each channel. Same as
+        ``Builder.features``; the maps are read some rows at a time."""
+        tap = self.tap(name)
+        if not tap.channels:
+            return self.values(name, rows)
+        index = np.arange(len(self)) if rows is None else np.arange(len(self))[np.asarray(rows)]
+        found = np.empty((len(index), tap.channels))
+        step = max(1, BLOCK_ELEMENTS // tap.length)
+        shape = (tap.channels, -1) if tap.channels_first else (-1, tap.channels)
+        for start in range(0, len(index), step):
+            block = self.values(name, index[start : start + step])
+            maps = block.reshape(len(block), *shape)
+            found[start : start + step] = maps.mean(axis=2 if tap.channels_first else 1)
+        return found
+
+    def width(self, names: Sequence[str]) -> int:
+        """Of the ``features`` of these taps side by side."""
+        return sum(tap.channels or tap.length for tap in map(self.tap, names))
+
+    @property
+    def correct(self) -> npt.NDArray[np.bool_]:
+        """Is the model's answer right? Raises DataError without labels."""
+        if self.labels is None:
+            raise DataError("the data has no labels, so that right answers are unknown")
+        return np.equal(self.predicted, self.labels)
+
+    def take(self, rows: npt.ArrayLike) -> Recording:
+        """These rows only; nothing is copied on disk."""
+        index = np.asarray(rows)
+        return replace(
+            self,
+            rows=self.rows[index],
+            predicted=self.predicted[index],
+            labels=None if self.labels is None else self.labels[index],
+            groups=None if self.groups is None else self.groups[index],
+        )
+
+    def grouped(self, groups: Codes) -> Recording:
+        """The same rows in these groups (n,)."""
+        return replace(self, groups=groups)
+
+    def _position(self, name: str) -> int:
+        return next(i for i, tap in enumerate(self.taps) if tap.name == name)
+
+
+def record(
+    tapped: TappedModel,
+    data: Dataset,
+    *,
+    preprocess: Preprocess,
+    input: InputSpec,
+    labels: npt.NDArray[np.int64],
+    kernels: str = "xnnpack",
+    scratch: Path,
+    workers: int = 2,
+    progress: Progress | None = None,
+) -> Recording:
+    """Run the model on every row, one at a time as on the device, in worker processes.
+
+    ``labels`` is the label map (see ``splits.label_map``). Files are made in ``scratch``, which
+    must be empty of earlier ones. Raises ModelError if the model fails, DataError if the data does
+    not fit it.
+    """
+    count = len(data)
+    classes = None if data.y is None else to_classes(data.y, labels)
+    files = tuple(
+        RowFile.create(scratch / f"tap{i}.npy", (count, tap.length), tap.dtype)
+        for i, tap in enumerate(tapped.taps)
+    )
+    predicted = RowFile.create(scratch / "predicted.npy", (count,), np.int32)
+    rows = RowFile.create(scratch / "rows.npy", (count,), np.int64)
+    rows.write(0, data.rows)
+    shares = max(1, min(workers, count // FEWEST_ROWS))
+    edges = np.linspace(0, count, shares + 1).astype(int).tolist()
+    job = {
+        "task": "record",
+        "model": str(tapped.path),
+        "kernels": kernels,
+        "x": str(data.x),
+        "first_row": data.first_row,
+        "rows": str(rows.path),
+        "preprocess": preprocess.to_json(),
+        "input": input.to_json(),
+        "taps": [
+            {"position": position, "view": tap.view, "file": str(file.path)}
+            for position, tap, file in zip(tapped.positions, tapped.taps, files, strict=True)
+        ],
+        "predicted": str(predicted.path),
+        "output": asdict(tapped.output),
+    }
+    answers = child.run(
+        [{**job, "start": a, "stop": b} for a, b in pairwise(edges)],
+        subject=f"{tapped.path.name} on {data.source}",
+        silence_s=SILENCE_S,
+        progress=None if progress is None else lambda done: progress(done, count),
+    )
+    if progress is not None:
+        progress(count, count)
+    everything = np.arange(count)
+    return Recording(
+        tapped.taps,
+        files,
+        everything,
+        predicted.read(everything),
+        classes,
+        len(labels),
+        max(int(answer["peak_bytes"]) for answer in answers),
+        data.groups,
+    )
+
+
+def answers(
+    model: TappedModel, data: Dataset, ways: Sequence[Preprocess], *, input: InputSpec,
+    kernels: str, workers: int,
+) -> npt.NDArray[np.int64]:  # fmt: skip
+    """(ways, n): the classes that the model gives the rows under each of several preprocessings;
+    -1 of a row that overflows. Raises as ``record``."""
+    job = {
+        "task": "answers", "model": str(model.path), "kernels": kernels, "x": str(data.x),
+        "rows": data.rows.tolist(), "input": input.to_json(), "output": asdict(model.output),
+    }  # fmt: skip
+    shares = [ways[i::workers] for i in range(min(workers, len(ways)))]
+    found = child.run(
+        [{**job, "preprocess": [way.to_json() for way in share]} for share in shares],
+        subject=f"{model.path.name} on {data.source}", silence_s=SILENCE_S,
+    )  # fmt: skip
+    classes = np.empty((len(ways), len(data)), np.int64)
+    for i, answer in enumerate(found):
+        classes[i :: len(shares)] = answer["classes"]
+    return classes

@@ -1,0 +1,1 @@
+"""How well scores and alarms tell wrong answers from right ones, with intervals."""

@@ -1,0 +1,1 @@
+"""Which tensors monitors read, and whether reading them changes the model."""

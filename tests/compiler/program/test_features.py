@@ -1,0 +1,63 @@
+"""A feature map's channel means: the same from a recording and from a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Tap
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.recording import recording
+from edgemon.compiler.recording.recording import Recording
+
+ROWS, CHANNELS, POSITIONS = 40, 3, 20
+
+
+def recorded(folder: Path, tap: Tap, seed: int = 0) -> Recording:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-128, 128, (ROWS, tap.length)).astype(tap.dtype)
+    file = RowFile.create(folder / "tap.npy", codes.shape, tap.dtype)
+    file.write(0, codes)
+    return Recording(
+        (tap,), (file,), np.arange(ROWS), np.zeros(ROWS, np.int32), np.zeros(ROWS, np.int64), 2
+    )
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_channel_means_of_recording_and_program_agree(
+    tmp_path: Path, dtype: str, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "BLOCK_ELEMENTS", 7 * CHANNELS * POSITIONS)  # several blocks
+    scale, zero = (1.0, 0) if dtype == "float32" else (0.25, -7)
+    size = CHANNELS * POSITIONS
+    tap = Tap("map", dtype, size, scale, zero, channels=CHANNELS, channels_first=first)
+    rows = recorded(tmp_path, tap)
+    shape = (ROWS, CHANNELS, POSITIONS) if first else (ROWS, POSITIONS, CHANNELS)
+    expected = rows.values("map").reshape(shape).mean(axis=2 if first else 1)
+    assert tap.width == CHANNELS
+    np.testing.assert_allclose(rows.features("map"), expected, rtol=1e-12)
+    np.testing.assert_array_equal(rows.features("map", [5, 2]), rows.features("map")[[5, 2]])
+    b = Builder([tap], real=True)
+    means = b.features("map")
+    assert b.value(means).length == CHANNELS
+    b.node("max", means)
+    predicted = b.node("argmax", means)
+    program = b.program(predicted, [])
+    values = reference.run_real(program, [rows.values("map")])
+    np.testing.assert_allclose(values[means], expected, rtol=1e-12)
+    device = quantise(program)
+    found, overflow = reference.run_device(device, [np.asarray(rows.codes("map"))])
+    assert not overflow.any()
+    np.testing.assert_array_equal(found[device.predicted][:, 0], expected.argmax(axis=1))
+
+
+def test_a_vector_is_its_own_feature(tmp_path: Path) -> None:
+    tap = Tap("v", "int8", 6, 0.5, 1)
+    rows = recorded(tmp_path, tap)
+    np.testing.assert_array_equal(rows.features("v"), rows.values("v"))
+    assert Builder([tap], real=True).features("v") == 0

@@ -1,0 +1,65 @@
+"""The neighbours really sit on the thresholds: every node is reached, on all three sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.proof.neighbours import beside, neighbours
+from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_reachable_tree_node_is_met_at_its_threshold(dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    taps = taps_of(dtype, rng)
+    rows = rows_of(taps, rng)
+    program = quantise(real_program(taps, rows, rng))
+    node = next(n for n in program.nodes if n.op == "trees")
+    tap = node.inputs[0]
+    forest = Forest.unpack(node.tables, dtype)
+    made = np.concatenate([block[tap] for block in neighbours(program, rows)])
+    made = made[np.isfinite(made.astype(np.float64)).all(axis=1)]
+    reached = set(forest.leaves(made).ravel().tolist())
+    leaves = set(np.flatnonzero(forest.is_leaf).tolist())
+    on_data = set(forest.leaves(rows[tap]).ravel().tolist())
+    assert on_data <= reached <= leaves
+    for index in np.flatnonzero(~forest.is_leaf):
+        values = made[:, forest.feature[index]]
+        for wanted in beside(forest.threshold[index], dtype):
+            assert (values == wanted).any()
+
+
+def test_box_bounds_are_met_with_their_class_predicted() -> None:
+    rng = np.random.default_rng(4)
+    taps = taps_of("int8", rng)
+    rows = rows_of(taps, rng)
+    program = quantise(real_program(taps, rows, rng))
+    index, node = next((i, n) for i, n in enumerate(program.nodes) if n.op == "boxes")
+    lower, _, _, first = node.tables
+    blocks = list(neighbours(program, rows))
+    made = np.concatenate([b[node.inputs[0]] for b in blocks])
+    predicted = np.concatenate([b[2] for b in blocks]).argmax(axis=1)
+    values = [reference.run_device(program, b)[0] for b in blocks]
+    scores = np.concatenate([v[len(taps) + index][:, 0] for v in values])
+    for c in range(first.size - 1):
+        for b in range(int(first[c]), int(first[c + 1])):
+            own = lower.reshape(-1, taps[1].length)[b]
+            for d in range(taps[1].length):
+                at = (predicted == c) & (made[:, d] == own[d])
+                assert at.any()
+    assert (scores == 0).any(), "some row lies exactly on a face"
+    assert (scores > 0).any()
+    assert (scores < 0).any()
+
+
+def test_beside_steps_by_one_code_or_one_float() -> None:
+    assert beside(5, "int8") == [4, 5, 6]
+    assert beside(127, "int8") == [126, 127]
+    assert beside(-129, "int8") == [-128]
+    below, at, above = beside(1.5, "float32")
+    assert below < at < above
+    assert np.nextafter(below, np.float32(2)) == at

@@ -1,0 +1,48 @@
+"""Which layers monitors read where the user chose none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from edgemon.compiler.left_out import LeftOut
+from edgemon.compiler.models import open_model
+from edgemon.compiler.monitors import parse
+from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.taps.assignment import assign_taps
+from edgemon.runtime.preprocess import Preprocess
+from tests.tiny_onnx import write_conv_onnx, write_unit_onnx
+
+
+def test_trees_read_a_narrow_input_too(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    model = open_model(tiny(), tmp_path)
+    forest, boosted = parse("forest,boosted_opinion")
+    assign_taps(model, [forest, boosted], "", Preprocess())
+    assert forest.taps == ("input", "hidden", "logits")
+    assert boosted.taps == ("input",)
+
+
+def test_what_the_model_cannot_give_is_said(tmp_path: Path) -> None:
+    """auto left out six signals of an image classifier with a bare convolution in silence."""
+    model = open_model(write_conv_onnx(tmp_path / "wide.onnx", height=40), tmp_path)
+    (fusion,) = parse("auto", profile="scod")
+    assert isinstance(fusion, FusionMonitor)
+    left_out: list[LeftOut] = []
+    assign_taps(model, [fusion], "", Preprocess(), left_out)
+    names = {m.kind for m in fusion.members}
+    assert names.isdisjoint(fusion.unavailable_)
+    assert "more than 256 would not stay small" in fusion.unavailable_["forest"]
+    assert fusion.unavailable_["boosted_opinion"] == fusion.unavailable_["forest"]
+
+
+def test_a_default_tap_that_the_model_lacks_is_said(tmp_path: Path) -> None:
+    model = open_model(write_unit_onnx(tmp_path / "unit.onnx"), tmp_path)
+    (selfchecker,) = parse("selfchecker")
+    left_out: list[LeftOut] = []
+    assign_taps(model, [selfchecker], "", Preprocess(), left_out)
+    assert left_out == [
+        LeftOut(
+            "selfchecker",
+            "it does without activation, of which this model has none that can be read",
+        )
+    ]
