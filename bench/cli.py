@@ -166,13 +166,13 @@ def compare(
     from edgemon.bench.compare.panel import Options
     from edgemon.bench.compare.run import compare as run_comparison
     from edgemon.bench.compare.show import show
-    from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+    from edgemon.compiler.promise.thresholds import FalseAlarmPromise
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json, markdown=markdown)
     document = run_comparison(
         spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
-        options=Options(FalseAlarmTarget(false_alarm, confidence), seed, workers),
+        options=Options(FalseAlarmPromise(false_alarm, confidence), seed, workers),
         reporter=terminal,
     )  # fmt: skip
     show(terminal, document)

@@ -28,7 +28,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import band, share_exceeding
 from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.splits import cut
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -84,11 +84,11 @@ def made_up(seed: int) -> tuple[Floats, Indices, Indices]:
 
 def possible(
     groups: Indices, rates: tuple[float, ...], confidence: float
-) -> list[FalseAlarmTarget]:
+) -> list[FalseAlarmPromise]:
     """The promises for which half of the groups of rows (n,) are enough. Raises BenchError if that
     is none."""
     count = len(np.unique(groups))
-    targets = [FalseAlarmTarget(rate, confidence) for rate in rates]
+    targets = [FalseAlarmPromise(rate, confidence) for rate in rates]
     found = [t for t in targets if t.rows_needed() <= count // 2]
     if not found:
         fewest = min(t.rows_needed() for t in targets)
@@ -111,7 +111,7 @@ def study(
 
 
 def _line(
-    way: _Way, score: Floats, groups: Indices, labels: Indices, target: FalseAlarmTarget,
+    way: _Way, score: Floats, groups: Indices, labels: Indices, target: FalseAlarmPromise,
     resplits: int, seed: int,
 ) -> GroupedLine:  # fmt: skip
     rng = np.random.default_rng(seed)

@@ -25,7 +25,7 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.monitors.fusion.tails import STEPS
 from edgemon.compiler.monitors.shared.ties import TieBreak
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, order_statistic
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, percent
@@ -113,7 +113,7 @@ def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterato
     splits = [rng.permutation(len(score)) for _ in range(resplits)]
     for rate in RATES:
         for name, scores in scores_of(score).items():
-            yield _line(name, scores, splits, FalseAlarmTarget(rate, confidence))
+            yield _line(name, scores, splits, FalseAlarmPromise(rate, confidence))
 
 
 def scores_of(score: Floats) -> dict[str, Floats]:
@@ -133,7 +133,7 @@ def scores_of(score: Floats) -> dict[str, Floats]:
 
 
 def _line(
-    name: str, scores: Floats, splits: list[npt.NDArray[np.int64]], target: FalseAlarmTarget
+    name: str, scores: Floats, splits: list[npt.NDArray[np.int64]], target: FalseAlarmPromise
 ) -> Line:
     n = len(scores) // 2
     m = len(scores) - n

@@ -27,7 +27,7 @@ from edgemon.compiler.data.sources import Sources, load_sources
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.promise.calibration import find_thresholds, set_thresholds
 from edgemon.compiler.promise.drift.choice import fit_drift, measure_run_length
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.terminal import Terminal, percent
@@ -109,7 +109,7 @@ def repeats(redraws: int, seed: int, policy: str = KEEP) -> Iterator[Line]:
             with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
                 rows = _threshold_rows(share, policy, [seed, number], Path(scratch))
             for rate in RATES:
-                threshold = FalseAlarmTarget(rate, CONFIDENCE).threshold(rows)
+                threshold = FalseAlarmPromise(rate, CONFIDENCE).threshold(rows)
                 found[rate].append(float((scores > threshold).mean()))
         for rate, realised in found.items():
             what = f"one monitor, {share:.0%} of the rows repeat"
@@ -134,17 +134,17 @@ def _threshold_rows(share: float, policy: str, seed: list[int], scratch: Path) -
 def verdicts(redraws: int, seed: int) -> Iterator[Line]:
     """Several monitors, of which the verdict is promised; each class, and every class at once."""
     for count in MONITORS:
-        yield _judged(f"verdict of {count} monitors", count, FalseAlarmTarget(), redraws, seed)
+        yield _judged(f"verdict of {count} monitors", count, FalseAlarmPromise(), redraws, seed)
     for of in ("each", "every"):
-        target = FalseAlarmTarget(per_class=of, confidence=CONFIDENCE)
+        target = FalseAlarmPromise(per_class=of, confidence=CONFIDENCE)
         of_all = f"every class of {CLASSES} at once"
         what = of_all if of == "every" else "one class, named beforehand"
         yield _judged(what, 1, target, redraws, seed)
-    target = FalseAlarmTarget(per_class="every", confidence=CONFIDENCE)
+    target = FalseAlarmPromise(per_class="every", confidence=CONFIDENCE)
     yield _judged(f"verdict of 2 monitors, {of_all}", 2, target, redraws, seed)
 
 
-def _judged(what: str, monitors: int, target: FalseAlarmTarget, redraws: int, seed: int) -> Line:
+def _judged(what: str, monitors: int, target: FalseAlarmPromise, redraws: int, seed: int) -> Line:
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         folder = Path(name)
         rng = np.random.default_rng([seed, 1 << 20])

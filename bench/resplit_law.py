@@ -11,13 +11,13 @@ from functools import cache
 import numpy as np
 from scipy.stats import betabinom, binom
 
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, order_statistic
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, order_statistic
 
 BAND = 0.99
 
 
 @cache
-def share_exceeding(target: FalseAlarmTarget, n: int, m: int) -> float:
+def share_exceeding(target: FalseAlarmPromise, n: int, m: int) -> float:
     """Of resplits into n rows that set the threshold and m rows that judge it."""
     k = order_statistic(n, target)
     return float(betabinom.sf(np.floor(target.rate * m), m, n - k + 1, k))

@@ -23,7 +23,7 @@ from edgemon.compiler.monitors.shared import ranking
 from edgemon.compiler.program.ir import Builder, Monitor, Program
 from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
 from edgemon.compiler.promise.calibration import drawn, enough, find_thresholds, set_thresholds
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate, predicted_class
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
@@ -114,7 +114,7 @@ def fit_monitors(
     estimators: Sequence[MonitorEstimator],
     output: str,
     rows: dict[str, Recording],
-    target: Target,
+    promise: Promise,
     progress: Progress = unheard,
     *,
     rule: str = "method",
@@ -135,7 +135,7 @@ def fit_monitors(
         rule: one of ``RULES``.
         logits: name of the tap whose softmax breaks ties of coarse scores; the output if none.
         other_kernels: the same threshold rows, recorded under further kernel sets under which the
-            thresholds must keep to the target too.
+            thresholds must keep to the promise too.
         seed: of the rows that are drawn from groups, see ``calibration.drawn``.
         times: of the device, for fusions that have a budget of time and for the comparison.
         class_names: of the model's classes, for messages.
@@ -146,7 +146,7 @@ def fit_monitors(
     learn = fit_rows
     if fusions:
         judges = len(estimators)
-        own = threshold_halves(threshold_rows, target, fusions[0].seed, seed, judges)
+        own = threshold_halves(threshold_rows, promise, fusions[0].seed, seed, judges)
         if own is not None:
             learn, threshold_rows = own
         else:
@@ -155,7 +155,7 @@ def fit_monitors(
         estimator.fit(fit_rows if estimator in fusions else rows["fit"])
         progress(done + 1, steps)
     for fusion in fusions:
-        combine(fusion, output, learn, times, per_class=bool(target.per_class))
+        combine(fusion, output, learn, times, per_class=bool(promise.per_class))
     builder = Builder(rows["fit"].taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
     scores = [e.lower(builder, predicted) for e in estimators]
@@ -169,34 +169,34 @@ def fit_monitors(
     ranking.require_varied(builder, predicted, plain, names, looked, known)
     # A fusion's score is a sum that explains itself; a rank would not.
     asked = [c and e not in fusions for c, e in zip(calibrated, estimators, strict=True)]
-    scores = ranking.without_ties(builder, plain, asked, looked, softmax, target.rate)
+    scores = ranking.without_ties(builder, plain, asked, looked, softmax, promise.rate)
     monitors = [*map(_undecided, estimators, scores)]
     monitors += [signal for fusion in fusions for signal in _signals(fusion)]
     program = quantise(builder.program(predicted, monitors)).trimmed()
     held_out = [
-        drawn(r, target, seed)
+        drawn(r, promise, seed)
         for r in (threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels))
     ]
     unranked = [
         None if a is b else _undecided(e, a)
         for e, a, b in zip(estimators, plain, scores, strict=True)
     ]
-    raw = tuple(_raw(builder, predicted, unranked, held_out, rows["test"], target))
-    thresholds = find_thresholds(program, calibrated, held_out, target, class_names)
+    raw = tuple(_raw(builder, predicted, unranked, held_out, rows["test"], promise))
+    thresholds = find_thresholds(program, calibrated, held_out, promise, class_names)
     shown = tuple(
-        tuple(map(m.shown, found)) if target.per_class else ()
+        tuple(map(m.shown, found)) if promise.per_class else ()
         for m, found in zip(program.monitors, thresholds, strict=False)
     )
     alone: tuple[Alone | None, ...] = (None,) * len(estimators)
-    if target.whose == "verdict" and sum(calibrated) > 1:
-        alone = tuple(_alone(program, calibrated, held_out, rows["test"], target))
-    program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+    if promise.whose == "verdict" and sum(calibrated) > 1:
+        alone = tuple(_alone(program, calibrated, held_out, rows["test"], promise))
+    program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
     on_test = evaluate(program, rows["test"])
     quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
     comparison = [
         candidate
         for fusion in fusions
-        for candidate in _compare(fusion, output, held_out, rows["test"], target, times)
+        for candidate in _compare(fusion, output, held_out, rows["test"], promise, times)
     ]
     progress(steps, steps)
     return Fitted(
@@ -209,10 +209,10 @@ def fit_monitors(
 
 def _alone(
     program: Program, calibrated: tuple[bool, ...], held_out: Sequence[Recording], test: Recording,
-    target: Target,
+    promise: Promise,
 ) -> Iterator[Alone | None]:  # fmt: skip
-    thresholds = find_thresholds(program, calibrated, held_out, target.alone())
-    own = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+    thresholds = find_thresholds(program, calibrated, held_out, promise.alone())
+    own = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
     quality, _ = _assess(evaluate(own, test), ~test.correct, len(calibrated))
     for monitor, found, judged in zip(program.monitors, thresholds, quality, strict=False):
         yield Alone(tuple(map(monitor.shown, found)), judged) if found else None
@@ -220,7 +220,7 @@ def _alone(
 
 def _raw(
     builder: Builder, predicted: int, ranked: Sequence[Monitor | None],
-    held_out: Sequence[Recording], test: Recording, target: Target,
+    held_out: Sequence[Recording], test: Recording, promise: Promise,
 ) -> Iterator[Quality | None]:  # fmt: skip
     """Of monitors whose ties are ranked: what the score itself is worth, at a threshold that
     promises the same of it alone."""
@@ -229,8 +229,8 @@ def _raw(
             yield None
             continue
         program = quantise(builder.program(predicted, [monitor])).trimmed()
-        thresholds = find_thresholds(program, (True,), held_out, target.alone())
-        program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+        thresholds = find_thresholds(program, (True,), held_out, promise.alone())
+        program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
         yield _assess(evaluate(program, test), ~test.correct, 1)[0][0]
 
 
@@ -239,7 +239,7 @@ def combine(
     per_class: bool = False,
 ) -> None:  # fmt: skip
     """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
-    ``times`` of the target, if they are known; ``per_class``: will it have a threshold a class?"""
+    ``times`` of the device, if they are known; ``per_class``: will it have a threshold a class?"""
     program, represented = members_program(fusion, output, rows)
     found = evaluate(program, rows).scores
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
@@ -250,24 +250,24 @@ def combine(
 
 
 def threshold_halves(
-    rows: Recording, target: Target, seed: int, drawing_seed: int, monitors: int = 1
+    rows: Recording, promise: Promise, seed: int, drawing_seed: int, monitors: int = 1
 ) -> tuple[Recording, Recording] | None:
     """Threshold rows from which fusions learn, and the rest, on which thresholds are set; None
     where these would be too few. Of rows in groups only the division tells how many groups of the
-    rest have a row that the target concerns."""
-    found = drawn(rows, target, drawing_seed)
-    if not learns_from_thresholds(found.correct, target, monitors):
+    rest have a row that the promise concerns."""
+    found = drawn(rows, promise, drawing_seed)
+    if not learns_from_thresholds(found.correct, promise, monitors):
         return None
     learn, rest = divided(rows, LEARN_SHARE, seed)
-    return (learn, rest) if enough(drawn(rest, target, drawing_seed), target, monitors) else None
+    return (learn, rest) if enough(drawn(rest, promise, drawing_seed), promise, monitors) else None
 
 
 def learns_from_thresholds(
-    correct: npt.NDArray[np.bool_], target: Target, monitors: int = 1
+    correct: npt.NDArray[np.bool_], promise: Promise, monitors: int = 1
 ) -> bool:
     """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
     of them?"""
-    return int(target.concerns(correct).sum()) >= 3 * target.rows_needed(monitors)
+    return int(promise.concerns(correct).sum()) >= 3 * promise.rows_needed(monitors)
 
 
 def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
@@ -300,12 +300,12 @@ def members_program(
 
 def _compare(
     fusion: FusionMonitor, output: str, held_out: Sequence[Recording], test: Recording,
-    target: Target, times: OpTimes | None,
+    promise: Promise, times: OpTimes | None,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = members_program(fusion, output, test)
     wanted = (True,) * len(fusion.fitted_)
-    thresholds = find_thresholds(program, wanted, held_out, target.alone())
-    program = set_thresholds(program, thresholds, per_class=bool(target.per_class))
+    thresholds = find_thresholds(program, wanted, held_out, promise.alone())
+    program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
     quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
     bill = Bill(program, times)
     kept = {id(t.member) for t in fusion.terms_}

@@ -16,7 +16,7 @@ from edgemon.compiler.models import keras
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.monitors import AUTO
 from edgemon.compiler.promise.drift.choice import require_run_length
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, Target
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, Promise
 from edgemon.runtime.preprocess import Preprocess
 
 
@@ -42,7 +42,7 @@ class Options:
     target: str = targets.DEFAULT
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
     expect_accuracy: float | None = None
-    target_rate: Target = field(default_factory=FalseAlarmTarget)
+    promise: Promise = field(default_factory=FalseAlarmPromise)
     drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
     convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
@@ -64,9 +64,9 @@ class Options:
             "decision_threshold": self.decision_threshold, "exif": self.exif,
             "convert": self.convert, "group": self.group,
             "repeats": self.repeats, "shared_rows": self.shared_rows,
-            "promise": self.target_rate.whose,
-            "promise_of": self.target_rate.of, "rate": self.target_rate.rate,
-            "confidence": self.target_rate.confidence, "per_class": self.target_rate.per_class,
+            "promise": self.promise.whose,
+            "promise_of": self.promise.of, "rate": self.promise.rate,
+            "confidence": self.promise.confidence, "per_class": self.promise.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
             "budget_kb": self.budget_kb, "budget_us": self.budget_us,
         }  # fmt: skip

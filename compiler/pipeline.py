@@ -40,7 +40,7 @@ from edgemon.compiler.monitors import MonitorEstimator, parse
 from edgemon.compiler.options import Options
 from edgemon.compiler.promise.drift import guard as drifts
 from edgemon.compiler.promise.realised import realised
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import accuracy, evaluation
@@ -136,7 +136,7 @@ def compile_bundle(
             metadata["certified_kernels"] = list(kernels)
         drift, drift_json = drifts.guard(
             fitted, recorded.finite["test"], options.drift_run_length,
-            options.target_rate.confidence, options.seed, reporter,
+            options.promise.confidence, options.seed, reporter,
         )  # fmt: skip
         with reporter.stage("choosing self-test vectors"):
             vectors, found_damage = self_test.choose(
@@ -154,7 +154,7 @@ def compile_bundle(
         cost = Bill(fitted.program, target.times).together()
         test = recorded.finite["test"]
         came_out = realised(
-            fitted, options.target_rate, test, contents(splits["test"])[test.rows], options.seed
+            fitted, options.promise, test, contents(splits["test"])[test.rows], options.seed
         )
         manifest = {
             "edgemon": version("edgemon"),
@@ -191,7 +191,7 @@ def compile_bundle(
         with reporter.stage("writing the report"):
             manifest["report"] = outputs.REPORT
             hashes, manifest["findings"] = _report(
-                folder, fitted, recorded.finite, options.target_rate, manifest, metadata, artifact
+                folder, fitted, recorded.finite, options.promise, manifest, metadata, artifact
             )
             manifest["sha256"] |= hashes
         _write(folder, options, artifact, onnx, tapped, manifest, splits)
@@ -275,7 +275,7 @@ def _fit(
 ) -> fitting.Fitted:  # fmt: skip
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
-            estimators, tapped.taps[0].name, recorded.finite, options.target_rate, progress,
+            estimators, tapped.taps[0].name, recorded.finite, options.promise, progress,
             rule=options.thresholds, logits=logits[0].name if logits else "",
             other_kernels=recorded.others, seed=options.seed, times=times,
             class_names=class_names,
@@ -332,7 +332,7 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 
 def _report(
-    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], target: Target,
+    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], promise: Promise,
     manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
 ) -> tuple[dict[str, str], list[dict[str, str]]]:  # fmt: skip
     """Writes both forms of the report; returns their hashes by file name, and the findings."""
@@ -340,7 +340,7 @@ def _report(
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from edgemon.compiler import report  # here, for its plots take long to import
 
-    document = report.collect(fitted, rows, target, manifest, metadata, artifact)
+    document = report.collect(fitted, rows, promise, manifest, metadata, artifact)
     content = {
         outputs.REPORT: report.render(document),
         outputs.REPORT_JSON: json.dumps(document, indent=1, allow_nan=False) + "\n",

@@ -11,7 +11,7 @@ from edgemon.compiler.commands.verification import verify_bundle
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.runtime.preprocess import Preprocess
 
 
@@ -118,7 +118,7 @@ def test_a_model_with_one_output_unit(name: str, shared: Path, tmp_path: Path) -
     model = study / "tflite_float32" / f"{name}.tflite"
     # So many monitors together need more rows than the study has.
     options = Options(
-        monitors=EVERYTHING, thresholds="method", target_rate=FalseAlarmTarget(whose="monitor")
+        monitors=EVERYTHING, thresholds="method", promise=FalseAlarmPromise(whose="monitor")
     )
     manifest = compile_bundle(model, sources, tmp_path / "b", options)
     with (study / "expected" / "table2_models.csv").open() as file:

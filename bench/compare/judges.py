@@ -14,7 +14,7 @@ from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.shared import ranking
 from edgemon.compiler.program.ir import Builder, Monitor, Program
 from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate, predicted_class
 from edgemon.compiler.recording.recording import Recording
 
@@ -51,7 +51,7 @@ class Judge:
     certified_scores: Scores  # of ``ranked``, or the same
 
     @classmethod
-    def of(cls, estimator: MonitorEstimator, rows: Rows, target: Target) -> Judge:
+    def of(cls, estimator: MonitorEstimator, rows: Rows, promise: Promise) -> Judge:
         """Lower a fitted estimator and evaluate it on everything."""
         builder = Builder(rows.fit.taps, real=True)
         predicted = predicted_class(builder, builder.tap(rows.output))
@@ -66,7 +66,7 @@ class Judge:
         program, ranked = program.trimmed(), None
         scores = certified = all_scores(program, rows)
         looked, softmax = ranking.look(builder, predicted, [score], rows.logits, rows.fit)
-        (without,) = ranking.without_ties(builder, [score], [True], looked, softmax, target.rate)
+        (without,) = ranking.without_ties(builder, [score], [True], looked, softmax, promise.rate)
         if without is not score:
             again = replace(monitor, score=without.id)
             ranked = quantise(builder.program(predicted, [again])).trimmed()

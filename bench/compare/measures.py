@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.compare.judges import POOL, Raw, Scores
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
 from edgemon.compiler.statistics.intervals import mcc
 from edgemon.compiler.statistics.metrics import aupr, auroc
 from edgemon.compiler.statistics.tuning import best_mcc_threshold
@@ -34,7 +34,7 @@ OF_THRESHOLD = ("mcc", "false_alarms", "caught", "scod_mcc")
 
 
 def thresholds(
-    scores: Raw, certified: Raw, wrong: Bools, own: Threshold | None, target: FalseAlarmTarget
+    scores: Raw, certified: Raw, wrong: Bools, own: Threshold | None, target: FalseAlarmPromise
 ) -> dict[str, Threshold | None]:
     """By kind, from calibration rows (n,): with the promise, for the scores that are certified and
     where the rows are enough; the method's own; the one with the best MCC on these rows, which
@@ -49,7 +49,7 @@ def thresholds(
 
 def measure(
     scores: Scores, certified: Scores, wrong: Bools, calibration: Indices, test: Indices,
-    own: Threshold | None, target: FalseAlarmTarget,
+    own: Threshold | None, target: FalseAlarmPromise,
 ) -> Numbers:  # fmt: skip
     """All numbers of a split.
 

@@ -20,7 +20,7 @@ from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_fro
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.statistics.intervals import auroc_interval, mcc_interval
 
 Indices = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ Document = dict[str, Any]
 class Options:
     """What the command is told, beside the specification."""
 
-    target: FalseAlarmTarget = field(default_factory=FalseAlarmTarget)
+    target: FalseAlarmPromise = field(default_factory=FalseAlarmPromise)
     seed: int = 0
     workers: int = 2
 

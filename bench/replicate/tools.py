@@ -28,7 +28,7 @@ from edgemon.compiler.methods.deepinfer import (
 )
 from edgemon.compiler.methods.kernel_density import VAR_THRESHOLD, LayerDensities
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
 from edgemon.compiler.statistics.tuning import best_mcc_threshold
 from edgemon.runtime.evaluation import Verdict
 
@@ -214,7 +214,7 @@ def _softmax_analysis(subject: Subject) -> dict[str, float]:
     """Thresholds on the validation rows: for a certified false-alarm rate, if they are enough,
     and for the best MCC."""
     score, wrong = _doubt(subject.val), subject.val.wrong
-    target = FalseAlarmTarget()
+    target = FalseAlarmPromise()
     found = {}
     if (~wrong).sum() >= target.rows_needed():
         found["softmax (certified 5 %)"] = float(calibrate(score[~wrong], target))

@@ -236,7 +236,7 @@ def compile_(
         target=target,
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
-        target_rate=_target(false_alarm, miss_rate, confidence, per_class or "", promise),
+        promise=_target(false_alarm, miss_rate, confidence, per_class or "", promise),
         drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,
@@ -255,18 +255,18 @@ def _target(
     whose: str,
 ) -> Any:  # fmt: skip
     from edgemon.compiler.errors import CompileError
-    from edgemon.compiler.promise.thresholds import FalseAlarmTarget, MissTarget
+    from edgemon.compiler.promise.thresholds import FalseAlarmPromise, MissPromise
 
     if miss_rate is None:
-        rate = FalseAlarmTarget.rate if false_alarm is None else false_alarm
-        return FalseAlarmTarget(rate, confidence, per_class, whose)
+        rate = FalseAlarmPromise.rate if false_alarm is None else false_alarm
+        return FalseAlarmPromise(rate, confidence, per_class, whose)
     if false_alarm is not None:
         raise CompileError(
             "--miss-rate and --false-alarm are two promises, and a threshold keeps one: give one"
         )
     if per_class:
         raise CompileError("--per-class promises false alarms: it does not go with --miss-rate")
-    return MissTarget(miss_rate, confidence, whose=whose)
+    return MissPromise(miss_rate, confidence, whose=whose)
 
 
 @app.command()

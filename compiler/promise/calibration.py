@@ -12,7 +12,7 @@ import numpy.typing as npt
 from edgemon.compiler.data.groups import Indices, joined, one_of_each
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Builder, Monitor, Program
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.evaluation import Evaluation, Verdict
@@ -24,22 +24,22 @@ FAULT = 1 << 62  # above every whole score
 
 
 def find_thresholds(
-    program: Program, wanted: Sequence[bool], rows: Sequence[Recording], target: Target,
+    program: Program, wanted: Sequence[bool], rows: Sequence[Recording], promise: Promise,
     class_names: Sequence[str] = (),
 ) -> list[list[Any]]:  # fmt: skip
-    """Raw thresholds that keep to the target on held-out rows: those that are wanted together, or
-    each by itself, as the target says.
+    """Raw thresholds that keep to the promise on held-out rows: those that are wanted together, or
+    each by itself, as the promise says.
 
     Of each monitor that is wanted a single one, or with ``per_class`` one of each predicted class;
     of the others none. ``wanted`` speaks of the first monitors. Of several recordings, one a kernel
-    set, each gives its thresholds, and the strictest keep to the target under all of them.
+    set, each gives its thresholds, and the strictest keep to the promise under all of them.
     ``class_names`` of the model's classes, for messages.
     """
     if not any(wanted):
         return [[] for _ in wanted]
-    each = [_thresholds(program, wanted, recording, target, class_names) for recording in rows]
+    each = [_thresholds(program, wanted, recording, promise, class_names) for recording in rows]
     return [
-        [target.strictest(found) for found in zip(*under_each, strict=True)]
+        [promise.strictest(found) for found in zip(*under_each, strict=True)]
         for under_each in zip(*each, strict=True)
     ]
 
@@ -62,56 +62,56 @@ def set_thresholds(
     return grown.builder.program(program.predicted, monitors)
 
 
-def drawn(rows: Recording, target: Target, seed: int) -> Recording:
+def drawn(rows: Recording, promise: Promise, seed: int) -> Recording:
     """The rows that a threshold is set on: of rows in groups, one of each group, see
     ``independent``; without groups all rows."""
-    return rows if rows.groups is None else rows.take(independent(rows, target, seed))
+    return rows if rows.groups is None else rows.take(independent(rows, promise, seed))
 
 
-def independent(rows: Recording, target: Target, seed: int) -> Indices:
-    """Of rows that the target concerns, one of each group (and predicted class, where the target is
-    by class), drawn by seed. Order statistics need exchangeable rows: those of a group are not,
+def independent(rows: Recording, promise: Promise, seed: int) -> Indices:
+    """One row of each group that the promise concerns (and of each predicted class, where it is by
+    class), drawn by seed. Order statistics need exchangeable rows: those of a group are not,
     these are. Without groups all that it concerns."""
-    concerned = np.flatnonzero(target.concerns(rows.correct))
+    concerned = np.flatnonzero(promise.concerns(rows.correct))
     if rows.groups is None:
         return concerned
     groups = rows.groups[concerned]
-    if target.per_class:
+    if promise.per_class:
         groups = joined([groups, rows.predicted[concerned].astype(np.int64)])
     return concerned[one_of_each(groups, seed, rows.rows[concerned])]
 
 
-def enough(rows: Recording, target: Target, monitors: int) -> bool:
+def enough(rows: Recording, promise: Promise, monitors: int) -> bool:
     """Are these rows, as they were drawn, enough to set thresholds of so many monitors, or those
     of each class?"""
-    concerned = target.concerns(rows.correct)
-    needed = target.of_one_class(rows.n_classes).rows_needed(monitors)
-    if not target.per_class:
+    concerned = promise.concerns(rows.correct)
+    needed = promise.of_one_class(rows.n_classes).rows_needed(monitors)
+    if not promise.per_class:
         return int(concerned.sum()) >= needed
     counts = np.bincount(rows.predicted[concerned], minlength=rows.n_classes)
     return int(counts.min()) >= needed
 
 
 def _thresholds(
-    program: Program, wanted: Sequence[bool], rows: Recording, target: Target,
+    program: Program, wanted: Sequence[bool], rows: Recording, promise: Promise,
     class_names: Sequence[str],
 ) -> list[list[Any]]:  # fmt: skip
     """Of each monitor that is wanted: the threshold of each class, or a single one."""
-    concerned = rows.take(np.flatnonzero(target.concerns(rows.correct)))
+    concerned = rows.take(np.flatnonzero(promise.concerns(rows.correct)))
     which = [i for i, calibrates in enumerate(wanted) if calibrates]
-    if target.per_class:
-        _require_rows(concerned, target, len(which), class_names)
+    if promise.per_class:
+        _require_rows(concerned, promise, len(which), class_names)
         groups = [np.flatnonzero(concerned.predicted == c) for c in range(rows.n_classes)]
     else:
         if rows.groups is not None:
-            _require_groups(len(concerned), target, len(which))
+            _require_groups(len(concerned), promise, len(which))
         groups = [np.arange(len(concerned))]
     found = evaluate(program, concerned) if len(concerned) else None
     none = np.empty(0, np.int64)
     scores = [none if found is None else _with_faults(found, i) for i in which]
     result: list[list[Any]] = [[] for _ in wanted]
     for own in groups:
-        for i, threshold in zip(which, _of_one(target, rows.n_classes, scores, own), strict=True):
+        for i, threshold in zip(which, _of_one(promise, rows.n_classes, scores, own), strict=True):
             if threshold >= FAULT if isinstance(threshold, int) else not np.isfinite(threshold):
                 raise CompileError(
                     f"{program.monitors[i].name}: more threshold rows are faults, its score being "
@@ -122,10 +122,10 @@ def _thresholds(
 
 
 def _of_one(
-    target: Target, classes: int, scores: Sequence[Array], rows: npt.NDArray[np.int64]
+    promise: Promise, classes: int, scores: Sequence[Array], rows: npt.NDArray[np.int64]
 ) -> list[Any]:
     """Of the rows of one class, or of all: a threshold of each score (n,)."""
-    own = target.of_one_class(classes)
+    own = promise.of_one_class(classes)
     taken = [s[rows] for s in scores]
     if own.whose == "verdict":
         return own.thresholds(taken)
@@ -141,30 +141,30 @@ def _with_faults(found: Evaluation, monitor: int) -> Array:
     return np.where(fault, wide.dtype.type(np.inf if wide.dtype.kind == "f" else FAULT), wide)
 
 
-def _require_groups(count: int, target: Target, monitors: int) -> None:
-    needed = target.rows_needed(monitors)
+def _require_groups(count: int, promise: Promise, monitors: int) -> None:
+    needed = promise.rows_needed(monitors)
     if count < needed:
         raise CompileError(
-            f"a rate of {target.of} of {target.rate:.3g} at confidence {target.confidence:.3g} "
-            f"needs {needed} groups with {target.answers} threshold rows, of each of "
+            f"a rate of {promise.of} of {promise.rate:.3g} at confidence {promise.confidence:.3g} "
+            f"needs {needed} groups with {promise.answers} threshold rows, of each of "
             f"which one row counts, but there are {count}: give rows of more groups (--calibrate), "
             "or ask for less"
         )
 
 
 def _require_rows(
-    rows: Recording, target: Target, monitors: int, class_names: Sequence[str]
+    rows: Recording, promise: Promise, monitors: int, class_names: Sequence[str]
 ) -> None:
     what = "" if rows.groups is None else "groups with "
     counts = np.bincount(rows.predicted, minlength=rows.n_classes)
-    needed = target.of_one_class(rows.n_classes).rows_needed(monitors)
+    needed = promise.of_one_class(rows.n_classes).rows_needed(monitors)
     few = np.flatnonzero(counts < needed)
     if few.size:
         names = class_names or [f"class {c}" for c in range(rows.n_classes)]
         shown = ", ".join(f"{names[c]}: {counts[c]}" for c in few[:8])
         raise CompileError(
-            f"a rate of {target.rate:.3g} at confidence {target.confidence:.3g} in "
-            f"{target.per_class} class needs {needed} {what}correct threshold rows of each "
+            f"a rate of {promise.rate:.3g} at confidence {promise.confidence:.3g} in "
+            f"{promise.per_class} class needs {needed} {what}correct threshold rows of each "
             f"predicted class, but there are fewer of {len(few)} ({shown}): give more rows "
             "(--calibrate), ask for less, or do without --per-class"
         )

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.promise.calibration import independent
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.runtime.evaluation import Verdict
@@ -51,20 +51,20 @@ class Realised:
 
 
 def realised(
-    fitted: Fitted, target: Target, test: Recording, contents: Codes, seed: int
+    fitted: Fitted, promise: Promise, test: Recording, contents: Codes, seed: int
 ) -> Realised:
     """``contents`` (n,) of the test rows, see ``data.repeats``."""
     alike, sets = (contents, "values") if test.groups is None else (test.groups, "group")
-    rows = np.flatnonzero(target.concerns(test.correct))
-    by_row = _shares(fitted, target, rows)
+    rows = np.flatnonzero(promise.concerns(test.correct))
+    by_row = _shares(fitted, promise, rows)
     if len(np.unique(alike)) == len(alike):
         return Realised(by_row, None, None)
-    chosen = independent(test.grouped(alike), target, seed)
-    return Realised(by_row, _shares(fitted, target, chosen), sets)
+    chosen = independent(test.grouped(alike), promise, seed)
+    return Realised(by_row, _shares(fitted, promise, chosen), sets)
 
 
-def _shares(fitted: Fitted, target: Target, rows: npt.NDArray[np.int64]) -> dict[str, Share]:
-    misses = target.of == "misses"
+def _shares(fitted: Fitted, promise: Promise, rows: npt.NDArray[np.int64]) -> dict[str, Share]:
+    misses = promise.of == "misses"
     verdicts = {m.name: fitted.on_test.verdicts[rows, i] for i, m in enumerate(fitted.judges)}
     joint = [i for i, promised in enumerate(fitted.calibrated) if promised]
     among = joint or list(range(len(fitted.judges)))

@@ -28,7 +28,7 @@ WHOSE = ("verdict", "monitor")  # of the verdict of all monitors, or of each mon
 MOST_ROWS = 1 << 62  # a bound of searches
 
 
-class Target(Protocol):
+class Promise(Protocol):
     """What thresholds must keep to: a rate on some rows, with some confidence."""
 
     @property
@@ -72,7 +72,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class _Promise:
+class _Rate:
     """What both promises share."""
 
     rate: float
@@ -134,7 +134,7 @@ class _Promise:
 
 
 @dataclass(frozen=True)
-class FalseAlarmTarget(_Promise):
+class FalseAlarmPromise(_Rate):
     """At most ``rate`` of the right answers alarm, with probability at least ``confidence``: of the
     verdict of all monitors, or of each monitor by itself (``whose``); with ``per_class`` that is
     promised of the right answers of "each" class by itself, or of "every" class at once."""
@@ -157,7 +157,7 @@ class FalseAlarmTarget(_Promise):
 
 
 @dataclass(frozen=True)
-class MissTarget(_Promise):
+class MissPromise(_Rate):
     """At most ``rate`` of the wrong answers pass without an alarm, with probability at least
     ``confidence``.
 
@@ -210,13 +210,13 @@ def _below(value: Any) -> Any:
     return np.nextafter(value, value.dtype.type(-np.inf))
 
 
-def order_statistic(n: int, target: FalseAlarmTarget) -> int:
+def order_statistic(n: int, promise: FalseAlarmPromise) -> int:
     """k*, 1-based: the smallest k with sum over j >= k of C(n,j) (1-a)^j a^(n-j) <= delta."""
-    target._require(n, 1)
+    promise._require(n, 1)
     k = np.arange(n + 1)
-    return int(k[binom.sf(k - 1, n, 1 - target.rate) <= 1 - target.confidence][0])
+    return int(k[binom.sf(k - 1, n, 1 - promise.rate) <= 1 - promise.confidence][0])
 
 
-def calibrate(scores: Array, target: FalseAlarmTarget) -> Any:
+def calibrate(scores: Array, promise: FalseAlarmPromise) -> Any:
     """The threshold for the scores (n,) of correct held-out rows: alarm iff score > threshold."""
-    return target.threshold(scores)
+    return promise.threshold(scores)

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.promise.thresholds import Target
+from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 def collect(
     fitted: Fitted,
     rows: dict[str, Recording],
-    target: Target,
+    promise: Promise,
     manifest: dict[str, Any],
     metadata: dict[str, Any],
     artifact: bytes,
@@ -75,7 +75,7 @@ def collect(
             for name, r in rows.items()
         },
         "groups": manifest["groups"],
-        "promise": _promise(fitted, target, manifest["realised"]),
+        "promise": _promise(fitted, promise, manifest["realised"]),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
             {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
@@ -107,7 +107,7 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, target: Target, realised: dict[str, Any]) -> dict[str, Any] | None:
+def _promise(fitted: Fitted, promise: Promise, realised: dict[str, Any]) -> dict[str, Any] | None:
     """What the calibrated thresholds guarantee, from how many rows, and what came of it on the test
     rows; None without any."""
     names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
@@ -115,13 +115,13 @@ def _promise(fitted: Fitted, target: Target, realised: dict[str, Any]) -> dict[s
         return None
     return {
         "monitors": names,
-        "of": target.of,
-        "answers": target.answers,
-        "rate": target.rate,
-        "confidence": target.confidence,
-        "per_class": target.per_class,
-        "whose": target.whose if len(names) > 1 else "monitor",
-        "rows": int(target.concerns(fitted.draws.correct).sum()),
+        "of": promise.of,
+        "answers": promise.answers,
+        "rate": promise.rate,
+        "confidence": promise.confidence,
+        "per_class": promise.per_class,
+        "whose": promise.whose if len(names) > 1 else "monitor",
+        "rows": int(promise.concerns(fitted.draws.correct).sum()),
         "realised": realised,
     }
 

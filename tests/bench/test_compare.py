@@ -22,7 +22,7 @@ from edgemon.compiler.fitting import fit_monitors
 from edgemon.compiler.models import keras
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.metrics import Confusion
 from edgemon.compiler.statistics.tuning import best_mcc_threshold
@@ -30,7 +30,7 @@ from edgemon.runtime.monitor import Monitor
 from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording
 
-TARGET = FalseAlarmTarget()
+TARGET = FalseAlarmPromise()
 ROWS = 900
 
 

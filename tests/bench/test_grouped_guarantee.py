@@ -10,7 +10,7 @@ import pytest
 from edgemon.bench.errors import BenchError
 from edgemon.bench.grouped_guarantee import GROUPS_A_LABEL, LABELS, made_up, study
 from edgemon.bench.resplit_law import share_exceeding
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from tests.command_line import document, refused
 
 GROUPS = LABELS * GROUPS_A_LABEL
@@ -59,7 +59,7 @@ def test_too_few_groups_are_refused_before_the_work(
 
 def test_the_law_by_hand() -> None:
     """Of 59 rows at 5 % the largest sets the threshold: of one further row, 1 in 60 exceeds it."""
-    assert share_exceeding(FalseAlarmTarget(), 59, 1) == pytest.approx(1 / 60)
+    assert share_exceeding(FalseAlarmPromise(), 59, 1) == pytest.approx(1 / 60)
 
 
 def test_the_command_takes_groups_or_makes_them_up(

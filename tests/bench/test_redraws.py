@@ -27,7 +27,7 @@ def test_the_verdict_and_every_class_at_once_are_kept() -> None:
 
 
 def test_each_monitor_by_itself_says_nothing_of_the_verdict() -> None:
-    target = redraws.FalseAlarmTarget(whose="monitor")
+    target = redraws.FalseAlarmPromise(whose="monitor")
     assert not redraws._judged("verdict", 5, target, 60, 1).holds
 
 

@@ -15,7 +15,7 @@ from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.monitors.fusion import stack
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.targets import Budget
 from tests.compiler.recordings import make_recording
 
@@ -81,7 +81,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> fitting.Fitted:
         for seed, name in enumerate(("fit", "threshold", "test"))
     }
     estimators = [MONITORS["softmax"](taps=("logits",)), MONITORS["box"](taps=("features",))]
-    return fitting.fit_monitors(estimators, "output", rows, FalseAlarmTarget())
+    return fitting.fit_monitors(estimators, "output", rows, FalseAlarmPromise())
 
 
 def test_a_fusion_that_took_all_is_told_what_to_leave(
@@ -103,7 +103,7 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
         )
         fusion.taps, box.taps = ("logits", "features"), ("features",)
         return fitting.fit_monitors(
-            [fusion, box], "output", rows, FalseAlarmTarget(), times=HOST.times
+            [fusion, box], "output", rows, FalseAlarmPromise(), times=HOST.times
         )
 
     whole = Bill(both("errors,box", Budget()).program, HOST.times).together()

@@ -29,13 +29,13 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.outputs import PROBABILITIES
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
 from tests.labelled_onnx import rows, write_labelled
 
 TRAINED, ROWS, FEATURES = 400, 600, 6
-OF_EACH = FalseAlarmTarget(whose="monitor")  # of which few rows are enough
+OF_EACH = FalseAlarmPromise(whose="monitor")  # of which few rows are enough
 SCORES = "softmax,second_opinion,density,forest"
 
 Made = tuple[bytes, Any]
@@ -101,7 +101,7 @@ def test_a_default_export_gives_a_proven_bundle(name: str, tmp_path: Path) -> No
     monitors = f"auto,{SCORES}" if name in ("forest", "lightgbm") else "auto"
     manifest = compile_bundle(
         tmp_path / "model.onnx", Sources(data=f"{tmp_path / 'rows.npz'}"), out,
-        Options(monitors=monitors, target_rate=OF_EACH),
+        Options(monitors=monitors, promise=OF_EACH),
     )  # fmt: skip
     assert manifest["proof"]["mismatches"] == manifest["proof"]["output_mismatches"] == 0
     assert manifest["model"]["output_kind"] == PROBABILITIES
@@ -121,7 +121,7 @@ def test_softmax_of_probabilities_is_the_probability_itself(tmp_path: Path) -> N
     (tmp_path / "m.onnx").write_bytes(skl2onnx.to_onnx(made, x[:1]).SerializeToString())
     np.savez(tmp_path / "rows.npz", x=x[TRAINED:], y=y[TRAINED:])
     out = tmp_path / "bundle"
-    options = Options(monitors="softmax,entropy", target_rate=OF_EACH)
+    options = Options(monitors="softmax,entropy", promise=OF_EACH)
     compile_bundle(tmp_path / "m.onnx", Sources(data=f"{tmp_path / 'rows.npz'}"), out, options)
     found = Session(out).evaluate_batch(x[:50])
     p = made.predict_proba(x[:50])

@@ -15,7 +15,7 @@ from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
@@ -83,7 +83,7 @@ def test_no_monitor_is_smaller_than_it_says_before_it_is_fitted(
 ) -> None:
     """What is said to be too large for a budget must be."""
     least = estimator.least_bytes(splits["fit"])
-    target = FalseAlarmTarget(0.2, 0.8)
+    target = FalseAlarmPromise(0.2, 0.8)
     fitted = fitting.fit_monitors([estimator], "output", splits, target)
     assert least <= flat.monitor_bytes(fitted.program)[estimator.kind]
 
@@ -110,7 +110,7 @@ def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
 
 
 def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Splits) -> None:
-    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise())
     vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
@@ -122,7 +122,7 @@ def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Spl
 
 def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Splits) -> None:
     """The data is made so that each method ranks wrong rows above right ones."""
-    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise())
     (quality,) = fitted.quality
     assert quality.auroc is not None
     if estimator.kind not in WITHOUT_SIGNAL:
@@ -132,7 +132,7 @@ def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Splits) 
 def test_calibrated_thresholds_keep_the_promise_on_the_threshold_rows(
     estimator: MonitorEstimator, splits: Splits
 ) -> None:
-    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget(0.1, 0.9))
+    fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise(0.1, 0.9))
     assert fitted.calibrated == (estimator.kind not in OWN_RULE,)
     if estimator.kind not in OWN_RULE:
         rows = fitted.threshold_rows
@@ -152,7 +152,7 @@ def test_a_wrong_number_of_taps_is_refused(estimator: MonitorEstimator, splits: 
 
 def test_shared_nodes_are_shared(splits: Splits) -> None:
     both = [MONITORS[n](taps=("logits",)) for n in ("softmax", "entropy")]
-    fitted = fitting.fit_monitors(both, "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors(both, "output", splits, FalseAlarmPromise())
     assert sum(n.op == "sub" and n.value.length > 1 for n in fitted.program.nodes) == 1
 
 
@@ -221,7 +221,7 @@ def test_mirror_without_a_mirrored_layer_is_refused(splits: Splits) -> None:
 def test_a_mirrored_layer_tells_what_the_layer_alone_does_not(splits: Splits) -> None:
     """Its noise is another one, so that two inferences know more than one."""
     pair = [MONITORS["mirror"](taps=TAPS["mirror"]), MONITORS["second_opinion"](taps=("features",))]
-    fitted = fitting.fit_monitors(pair, "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors(pair, "output", splits, FalseAlarmPromise())
     both, one = (q.auroc for q in fitted.quality)
     assert both is not None
     assert one is not None

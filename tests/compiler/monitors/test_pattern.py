@@ -20,7 +20,7 @@ from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Tap
 from edgemon.compiler.program.ops import MAX_PATTERN
 from edgemon.compiler.program.patterns import bdd_nodes, packed, unpacked
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
 from tests.compiler.recordings import CLASSES, WIDTH, make_recording
 from tests.conftest import DEMO
@@ -57,7 +57,7 @@ def test_the_score_is_the_smallest_distance_by_definition(
         known = (x > limit)[fit.correct & (fit.predicted == c)][:, chosen]
         assert found[row] == (known != (y[row] > limit)[chosen]).sum(axis=1).min()
     splits = {"fit": fit, "threshold": fit, "test": test}
-    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     np.testing.assert_array_equal(fitted.on_test.scores[0], found)
     assert fitted.judges[0].alarm_above == 0
     artifact = flat.read(flat.write(flat.Artifact(fitted.program, "00" * 32, {})))

@@ -12,7 +12,7 @@ from edgemon.compiler import fitting
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.react import RectifiedMonitor
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import make_recording
 
@@ -45,7 +45,7 @@ def test_the_score_is_that_of_clipped_features(
     if percentile == 100:
         assert monitor.details()["share_clipped"] == 0
     splits = dict.fromkeys(("fit", "threshold", "test"), rows)
-    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     (judge,) = fitted.judges
     found = fitted.on_test.scores[0] * judge.display_scale
     assert np.corrcoef(found, expected)[0, 1] > 0.999

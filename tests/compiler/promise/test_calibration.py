@@ -22,7 +22,7 @@ from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.promise.calibration import drawn, find_thresholds, set_thresholds
-from edgemon.compiler.promise.thresholds import WHOSE, FalseAlarmTarget, MissTarget
+from edgemon.compiler.promise.thresholds import WHOSE, FalseAlarmPromise, MissPromise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
@@ -46,18 +46,18 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 @pytest.mark.parametrize("kind", sorted(TAPS))  # scores of int32, int64 and float32
 def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> None:
     splits = {n: make(dtype, 1500, i) for i, n in enumerate(("fit", "threshold", "test"))}
-    target = FalseAlarmTarget(0.1, 0.9, per_class="each")
+    target = FalseAlarmPromise(0.1, 0.9, per_class="each")
     monitors = [MONITORS[kind](taps=TAPS[kind])]
     fitted = fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
     plain = fitting.fit_monitors(
-        monitors, "output", splits, FalseAlarmTarget(0.1, 0.9), rule="guaranteed"
+        monitors, "output", splits, FalseAlarmPromise(0.1, 0.9), rule="guaranteed"
     )
     rows = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
     alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
     scores = evaluation.evaluate(plain.program, rows).scores[0]
     for c in range(CLASSES):
         own = rows.predicted == c
-        threshold = FalseAlarmTarget(0.1, 0.9).threshold(scores[own])
+        threshold = FalseAlarmPromise(0.1, 0.9).threshold(scores[own])
         assert alarms[own].mean() <= 0.1
         # As many alarms as the exact thresholds give, but for scores in the last float's place.
         assert abs(int(alarms[own].sum()) - int((scores[own] > threshold).sum())) <= 1
@@ -76,7 +76,7 @@ def test_a_class_with_too_few_rows_is_named(make: Make) -> None:
     with pytest.raises(CompileError, match=r"each class needs 59 .* fewer of 1 \(class 2: "):
         fitting.fit_monitors(
             [MONITORS["msp_t"](taps=("logits",))], "output", {**splits, "threshold": few},
-            FalseAlarmTarget(per_class="each"),
+            FalseAlarmPromise(per_class="each"),
         )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_a_miss_rate_is_kept_on_the_threshold_rows(make: Make, dtype: str) -> No
     monitors = [MONITORS[k](taps=TAPS[k]) for k in ("msp_t", "energy")]
     wrong = splits["threshold"].take(np.flatnonzero(~splits["threshold"].correct))
     for whose in WHOSE:
-        target = MissTarget(0.2, 0.9, whose=whose)
+        target = MissPromise(0.2, 0.9, whose=whose)
         fitted = fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
         found = evaluation.evaluate(fitted.program, wrong)
         promised = [found.verdict] if whose == "verdict" else found.verdicts.T
@@ -100,7 +100,7 @@ def test_a_miss_rate_is_kept_on_the_threshold_rows(make: Make, dtype: str) -> No
 def test_the_miss_threshold_is_the_highest_that_keeps_the_promise(
     n: int, rate: float, confidence: float
 ) -> None:
-    target = MissTarget(rate, confidence)
+    target = MissPromise(rate, confidence)
     k = int(target.threshold(np.arange(1, n + 1))) + 1  # the k-th score is k
     assert beta.sf(rate, k, n + 1 - k) <= 1 - confidence + 1e-9
     assert beta.sf(rate, k + 1, n - k) > 1 - confidence - 1e-9
@@ -108,23 +108,23 @@ def test_the_miss_threshold_is_the_highest_that_keeps_the_promise(
 
 def test_too_few_errors_for_a_miss_rate_are_refused_with_the_number() -> None:
     with pytest.raises(CompileError, match="needs 29 wrong threshold rows, but there are 28"):
-        MissTarget(0.1).threshold(np.arange(28))
-    assert np.isfinite(MissTarget(0.1).threshold(np.arange(29)))
+        MissPromise(0.1).threshold(np.arange(28))
+    assert np.isfinite(MissPromise(0.1).threshold(np.arange(29)))
 
 
 def test_ties_are_on_the_safe_side() -> None:
     """All wrong rows score alike: either all alarm or none does; all must."""
     for scores in (np.full(100, 3), np.full(100, 3.0, np.float32)):
-        assert MissTarget(0.2).threshold(scores) < 3
+        assert MissPromise(0.2).threshold(scores) < 3
 
 
 def test_float_thresholds_of_classes_are_never_below_the_exact_ones(make: Make) -> None:
     rows = make("float32", 1500, 1)
     splits = {"fit": rows, "threshold": rows, "test": rows}
-    target = FalseAlarmTarget(0.1, 0.9, per_class="each")
+    target = FalseAlarmPromise(0.1, 0.9, per_class="each")
     fitted = fitting.fit_monitors([MONITORS["energy"](taps=("logits",))], "output", splits, target)
     plain = fitting.fit_monitors(
-        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmTarget(0.1, 0.9)
+        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmPromise(0.1, 0.9)
     )
     taps = next(evaluation.blocks(fitted.program, rows))
     raw = reference.evaluate(plain.program, taps).scores[0]
@@ -157,7 +157,7 @@ def faulty_rows(folder: Path, faults: int) -> Recording:
 
 def test_faults_count_as_alarms_when_thresholds_are_set(tmp_path: Path) -> None:
     """Their score is stored as 0, which once made them look like the calmest of rows."""
-    target = FalseAlarmTarget(0.1, 0.9)
+    target = FalseAlarmPromise(0.1, 0.9)
     rows = faulty_rows(tmp_path, 8)
     found = find_thresholds(faulty_program(), (True,), [rows], target)
     program = set_thresholds(faulty_program(), found, per_class=False)
@@ -167,7 +167,7 @@ def test_faults_count_as_alarms_when_thresholds_are_set(tmp_path: Path) -> None:
 
 
 def test_more_faults_than_the_promise_admits_are_refused(tmp_path: Path) -> None:
-    rows, target = [faulty_rows(tmp_path, 40)], FalseAlarmTarget(0.1, 0.9)
+    rows, target = [faulty_rows(tmp_path, 40)], FalseAlarmPromise(0.1, 0.9)
     with pytest.raises(CompileError, match="m: more threshold rows are faults"):
         find_thresholds(faulty_program(), (True,), rows, target)
 
@@ -181,8 +181,8 @@ def test_one_row_of_each_group_that_the_target_concerns_sets_the_threshold(
     groups = np.random.default_rng(seed).integers(0, 60, len(rows))
     rows = replace(rows, groups=groups)
     for target, concerned in (
-        (FalseAlarmTarget(0.1, 0.9, "each" if by_class else ""), rows.correct),
-        (MissTarget(0.3, 0.9), ~rows.correct),
+        (FalseAlarmPromise(0.1, 0.9, "each" if by_class else ""), rows.correct),
+        (MissPromise(0.3, 0.9), ~rows.correct),
     ):
         found = drawn(rows, target, seed)
         assert target.concerns(found.correct).all()
@@ -195,7 +195,7 @@ def test_one_row_of_each_group_that_the_target_concerns_sets_the_threshold(
 
 def test_rows_without_groups_all_count(make: Make) -> None:
     rows = make("int8", 400, 0)
-    assert drawn(rows, FalseAlarmTarget(), 0) is rows
+    assert drawn(rows, FalseAlarmPromise(), 0) is rows
 
 
 def test_too_few_groups_for_a_promise_are_refused_by_their_number(make: Make) -> None:
@@ -204,9 +204,9 @@ def test_too_few_groups_for_a_promise_are_refused_by_their_number(make: Make) ->
     splits = {n: replace(r, groups=np.arange(400) % 30) for n, r in splits.items()}
     monitors = [MONITORS["msp_t"](taps=("logits",))]
     for target, says in (
-        (FalseAlarmTarget(), "59 groups with correct threshold rows, of each of which one row"),
-        (FalseAlarmTarget(per_class="each"), "59 groups with correct threshold rows of each pred"),
-        (MissTarget(), "29 groups with wrong threshold rows"),
+        (FalseAlarmPromise(), "59 groups with correct threshold rows, of each of which one row"),
+        (FalseAlarmPromise(per_class="each"), "59 groups with correct threshold rows of each pred"),
+        (MissPromise(), "29 groups with wrong threshold rows"),
     ):
         with pytest.raises(CompileError, match=says):
             fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
@@ -228,7 +228,9 @@ def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyP
         return combine(self, scores, wrong, sizes, groups, **settings)
 
     monkeypatch.setattr(FusionMonitor, "combine", listening)
-    fitted = fitting.fit_monitors([fusion], "output", splits, FalseAlarmTarget(), rule="guaranteed")
+    fitted = fitting.fit_monitors(
+        [fusion], "output", splits, FalseAlarmPromise(), rule="guaranteed"
+    )
     held_out = fitted.threshold_rows.groups
     (learned,) = seen
     assert not np.isin(learned, held_out).any()
@@ -242,7 +244,7 @@ def test_threshold_rows_are_divided_only_where_the_rest_is_enough(make: Make) ->
     labels = (rows.predicted + (np.arange(400) >= 42)) % CLASSES
     rows = replace(rows, labels=labels)
     rows = replace(rows, groups=np.tile(np.arange(400), 2), **_twice(rows))
-    target = FalseAlarmTarget(0.2)
+    target = FalseAlarmPromise(0.2)
     assert target.rows_needed() == 14
     found = [fitting.threshold_halves(rows, target, seed, 0) for seed in range(400)]
     assert 0 < found.count(None) < 40
@@ -267,6 +269,6 @@ def test_a_class_that_would_be_left_with_too_few_rows_keeps_them_all(make: Make)
     few = rows.take(np.concatenate([
         right[rows.predicted[right] != 2], right[rows.predicted[right] == 2][:80]
     ]))  # fmt: skip
-    assert fitting.learns_from_thresholds(few.correct, FalseAlarmTarget())
-    assert fitting.threshold_halves(few, FalseAlarmTarget(), 0, 0) is not None
-    assert fitting.threshold_halves(few, FalseAlarmTarget(per_class="each"), 0, 0) is None
+    assert fitting.learns_from_thresholds(few.correct, FalseAlarmPromise())
+    assert fitting.threshold_halves(few, FalseAlarmPromise(), 0, 0) is not None
+    assert fitting.threshold_halves(few, FalseAlarmPromise(per_class="each"), 0, 0) is None

@@ -21,7 +21,7 @@ from edgemon.compiler.promise.drift.choice import (
     require_run_length,
 )
 from edgemon.compiler.promise.drift.detector import LARGEST, UNIT, DriftReference, DriftTest
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
@@ -143,7 +143,7 @@ def normal(count: int, seed: int, mean: float = 0.0, spread: float = 1.0) -> Any
 
 
 def fitted(scores: Any, seed: int = 0, run_length: int = 10_000) -> Any:
-    alarm = FalseAlarmTarget(0.1).threshold(scores)
+    alarm = FalseAlarmPromise(0.1).threshold(scores)
     found = fit_drift(
         scores, alarm, 0, run_length=run_length, confidence=CONFIDENCE, seed=seed
     )  # fmt: skip
@@ -190,7 +190,7 @@ def test_doubled_alarms_alone_are_seen() -> None:
     """What counts is on which side of the threshold a score lies: within both sides all is as it
     was."""
     found = fitted(normal(4000, 1))
-    alarm = FalseAlarmTarget(0.1).threshold(normal(4000, 1))
+    alarm = FalseAlarmPromise(0.1).threshold(normal(4000, 1))
     clean = normal(200_000, 4)
     above, below = clean[clean > alarm], clean[clean <= alarm]
     rate = 3 * len(above) / len(clean)

@@ -11,8 +11,8 @@ from scipy.stats import beta, kstest
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.promise.thresholds import (
     PER_CLASS,
-    FalseAlarmTarget,
-    MissTarget,
+    FalseAlarmPromise,
+    MissPromise,
     boundaries,
     calibrate,
     order_statistic,
@@ -20,22 +20,22 @@ from edgemon.compiler.promise.thresholds import (
 
 
 def test_known_order_statistics() -> None:
-    five = FalseAlarmTarget(0.05, 0.95)
+    five = FalseAlarmPromise(0.05, 0.95)
     assert five.rows_needed() == 59
-    assert FalseAlarmTarget(0.01, 0.95).rows_needed() == 299
+    assert FalseAlarmPromise(0.01, 0.95).rows_needed() == 299
     assert order_statistic(1000, five) == 962
     assert order_statistic(59, five) == 59
 
 
 def test_one_row_too_few_is_refused_with_the_number() -> None:
     with pytest.raises(CompileError, match="needs 59 correct threshold rows, but there are 58"):
-        order_statistic(58, FalseAlarmTarget())
+        order_statistic(58, FalseAlarmPromise())
 
 
 @given(st.integers(59, 5000), st.sampled_from([0.05, 0.1, 0.2]), st.sampled_from([0.8, 0.9, 0.95]))
 def test_k_is_the_smallest_with_the_promise(n: int, alpha: float, confidence: float) -> None:
     """The true false-alarm rate above the k-th of n is Beta(n - k + 1, k): its tail is the risk."""
-    k = order_statistic(n, FalseAlarmTarget(alpha, confidence))
+    k = order_statistic(n, FalseAlarmPromise(alpha, confidence))
     assert beta.sf(alpha, n - k + 1, k) <= 1 - confidence + 1e-9
     if k > 1:
         assert beta.sf(alpha, n - k + 2, k - 1) > 1 - confidence - 1e-9
@@ -46,7 +46,7 @@ def test_the_promise_holds_for_tied_scores() -> None:
     the 5 % promised, so it may be chosen in 5 % of the splits. A plain quantile breaks that."""
     rng = np.random.default_rng(0)
     splits = [(rng.random(500) < 0.06).astype(int) for _ in range(2000)]
-    broken = np.mean([calibrate(scores, FalseAlarmTarget()) < 1 for scores in splits])
+    broken = np.mean([calibrate(scores, FalseAlarmPromise()) < 1 for scores in splits])
     plain = np.mean([np.quantile(scores, 0.95, method="higher") < 1 for scores in splits])
     noise = 3 * np.sqrt(0.05 * 0.95 / len(splits))
     assert broken <= 0.05 + noise < plain
@@ -55,18 +55,18 @@ def test_the_promise_holds_for_tied_scores() -> None:
 @pytest.mark.parametrize(("rate", "confidence"), [(0, 0.9), (1, 0.9), (0.1, 0), (0.1, 1.5)])
 def test_nonsense_is_refused(rate: float, confidence: float) -> None:
     with pytest.raises(CompileError, match="between 0 and 1"):
-        FalseAlarmTarget(rate, confidence)
+        FalseAlarmPromise(rate, confidence)
 
 
 def test_a_tiny_rate_needs_many_rows_and_says_how_many() -> None:
     with pytest.raises(CompileError, match=r"needs 29957322735539\d+ correct"):
-        order_statistic(100, FalseAlarmTarget(1e-15))
+        order_statistic(100, FalseAlarmPromise(1e-15))
 
 
 @pytest.mark.parametrize(("rate", "confidence"), [(0.3, 0.51), (0.3, 0.657), (0.1, 0.95)])
 def test_just_enough_rows_are_enough(rate: float, confidence: float) -> None:
     """The number of rows and the order statistic once rounded differently."""
-    target = MissTarget(rate, confidence)
+    target = MissPromise(rate, confidence)
     assert np.isfinite(target.threshold(np.arange(target.rows_needed())))
 
 
@@ -88,13 +88,13 @@ def test_a_new_row_is_above_none_of_the_boundaries_as_the_beta_law_says(monitors
 def test_the_verdict_of_equal_monitors_costs_no_power() -> None:
     """Each alone would alarm on 38 of 1000 rows, and both together do on as many, less one."""
     scores = np.arange(1000)
-    alone = FalseAlarmTarget().threshold(scores)
-    both = FalseAlarmTarget().thresholds([scores, scores])
+    alone = FalseAlarmPromise().threshold(scores)
+    both = FalseAlarmPromise().thresholds([scores, scores])
     assert sorted(both) == [alone, alone + 1]
 
 
 def test_two_monitors_need_rows_for_two_blocks() -> None:
-    target = FalseAlarmTarget()
+    target = FalseAlarmPromise()
     assert [target.rows_needed(m) for m in (1, 2, 5)] == [59, 93, 181]
     assert target.alone().rows_needed(5) == 59
     with pytest.raises(CompileError, match=r"verdict of 2 monitors .* needs 93 .* there are 92"):
@@ -103,7 +103,7 @@ def test_two_monitors_need_rows_for_two_blocks() -> None:
 
 
 def test_every_class_at_once_takes_more_confidence_of_each() -> None:
-    each, every = (FalseAlarmTarget(per_class=c).of_one_class(10) for c in PER_CLASS)
+    each, every = (FalseAlarmPromise(per_class=c).of_one_class(10) for c in PER_CLASS)
     assert each.confidence == 0.95
     assert every.confidence**10 == pytest.approx(0.95)
     assert every.rows_needed() > each.rows_needed()
@@ -115,4 +115,4 @@ def test_every_class_at_once_takes_more_confidence_of_each() -> None:
 )
 def test_promises_of_nothing_known_are_refused(what: dict[str, str], says: str) -> None:
     with pytest.raises(CompileError, match=says):
-        FalseAlarmTarget(**what)  # type: ignore[arg-type]
+        FalseAlarmPromise(**what)  # type: ignore[arg-type]

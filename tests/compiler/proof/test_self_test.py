@@ -10,7 +10,7 @@ from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import parse
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.self_test import MOST_BYTES, MutationScore
 from edgemon.compiler.recording.recording import Recording
@@ -31,7 +31,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     estimators = parse("box,prophecy,forest")
     for estimator in estimators:
         estimator.set_params(taps=("features",))
-    fitted = fitting.fit_monitors(estimators, "output", splits, FalseAlarmTarget(0.1, 0.9))
+    fitted = fitting.fit_monitors(estimators, "output", splits, FalseAlarmPromise(0.1, 0.9))
     return fitted, splits["test"]
 
 

@@ -23,7 +23,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.promise.realised import realised
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, calibrate
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.recording import evaluation
 from edgemon.compiler.recording.recording import Recording
@@ -75,7 +75,7 @@ def make_case(
         if estimator.kind == "errors":
             signals = (MONITORS[n](taps=TAPS[n]) for n in ("msp_t", "second_opinion"))
             estimator.set_params(signals=tuple(signals))
-    target = FalseAlarmTarget()
+    target = FalseAlarmPromise()
     fitted = fitting.fit_monitors(estimators, "output", rows, target, times=times)
     cost = Bill(fitted.program, times).together()
     vectors, damage = self_test.choose(fitted.program, fitted.on_test, rows["test"])
@@ -200,10 +200,10 @@ def test_the_promise_is_the_calibration(case: Case) -> None:
     scores = evaluation.evaluate(case.fitted.program, right).scores
     assert (promise["of"], promise["rows"]) == ("false alarms", len(scores[0]))
     assert promise["whose"] == "verdict"
-    together = FalseAlarmTarget().thresholds(scores[:2])
+    together = FalseAlarmPromise().thresholds(scores[:2])
     for i, monitor in enumerate(case.document["monitors"][:2]):
         assert monitor["threshold_raw"] == together[i]
-        own = case.fitted.judges[i].shown(calibrate(scores[i], FalseAlarmTarget()))
+        own = case.fitted.judges[i].shown(calibrate(scores[i], FalseAlarmPromise()))
         assert monitor["alone"]["thresholds"] == (own,)
         assert own <= monitor["threshold"]
     shown = Reader(case.page).shown
@@ -289,7 +289,7 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     }  # fmt: skip
     artifact = flat.write(flat.Artifact(faulty.program, "00" * 32, {}, None))
     metadata = {"labels": ["a"] * CLASSES, "kernels": "builtin", "target": "host"}
-    document = collect(faulty, case.rows, FalseAlarmTarget(), manifest, metadata, artifact)
+    document = collect(faulty, case.rows, FalseAlarmPromise(), manifest, metadata, artifact)
     monitor = document["monitors"][0]
     assert sum(v["fault"] for v in monitor["verdicts"].values()) == 7
     infinite = np.where(verdicts[:, 0] == Verdict.FAULT, np.inf, scores)

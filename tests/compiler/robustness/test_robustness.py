@@ -17,7 +17,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget, MissTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise, MissPromise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.robustness import code_errors, kernel_sets
@@ -83,7 +83,7 @@ def test_it_is_seeded_and_skips_float_taps(tmp_path: Path) -> None:
         n: make_recording(tmp_path / n, "int8", 900, i)
         for i, n in enumerate(("fit", "threshold", "test"))
     }
-    program = fitting.fit_monitors([estimator], "output", splits, FalseAlarmTarget()).program
+    program = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise()).program
     a, b, c = (code_errors.measure(program, rows, 1, seed) for seed in (3, 3, 4))
     assert a == b != c
     assert a is not None
@@ -119,7 +119,7 @@ def shifted(rows: Recording, folder: Path, by: int) -> Recording:
 
 @pytest.mark.parametrize(
     "target",
-    [FalseAlarmTarget(), FalseAlarmTarget(0.1, 0.9, per_class="each"), MissTarget(0.3, 0.9)],
+    [FalseAlarmPromise(), FalseAlarmPromise(0.1, 0.9, per_class="each"), MissPromise(0.3, 0.9)],
 )
 @pytest.mark.parametrize("kind", ["energy", "errors"])
 def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kind: str) -> None:
@@ -142,7 +142,7 @@ def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kin
         own = rows.take(np.flatnonzero(np.isin(rows.rows, found.threshold_rows.rows)))
         own = own.take(np.flatnonzero(target.concerns(own.correct)))
         alarm = evaluate(found.program, own).verdict != Verdict.TRUST
-        if isinstance(target, MissTarget):
+        if isinstance(target, MissPromise):
             return float((~alarm).mean())
         groups = [own.predicted == c for c in range(4)] if target.per_class else [slice(None)]
         return max(float(alarm[g].mean()) for g in groups)

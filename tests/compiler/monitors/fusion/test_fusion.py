@@ -24,7 +24,7 @@ from edgemon.compiler.monitors.fusion.stack import Choice, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import own_cost
 from edgemon.compiler.monitors.fusion.tails import STEPS, Surprise
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
@@ -258,7 +258,7 @@ def test_a_fusion_costs_no_more_than_its_choice_reckoned(
     times = targets.load(targets.DEFAULT).times
     for budget in ({}, {"budget_kb": 12.0}, {"budget_us": 1.0}):
         monitor = fusion(kind, **budget)
-        fitted = fitting.fit_monitors([monitor], "output", rows, FalseAlarmTarget(), times=times)
+        fitted = fitting.fit_monitors([monitor], "output", rows, FalseAlarmPromise(), times=times)
         cost = Bill(fitted.program, times).together()
         reckoned = [c.so_far for c in monitor.choices_ if c.so_far][-1]
         assert cost.size_bytes <= reckoned.size_bytes
@@ -281,7 +281,7 @@ def test_thresholds_of_classes_count_in_the_choice_of_signals(
         name: make_recording(folder / name, dtype, 900, seed)
         for seed, name in enumerate(("fit", "threshold", "test"))
     }
-    target = FalseAlarmTarget(0.3, 0.6, per_class="each")
+    target = FalseAlarmPromise(0.3, 0.6, per_class="each")
     times = targets.load(targets.DEFAULT).times
     for kb in (3.0, 4.0, 5.0, 7.0):
         monitor = fusion("errors", budget_kb=float(kb))
@@ -329,7 +329,7 @@ def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
 def test_the_score_is_the_sum_of_the_terms(splits: Splits, kind: str) -> None:
     """The device's score, in nats, is what the signals of the explanation add up to."""
     monitor = fusion(kind)
-    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     found = evaluate(fitted.program, splits["test"])
     told = monitor.explanation_json()
     explanation = Explanation.from_json(told["terms"], told.get("stack"))
@@ -353,7 +353,7 @@ def test_the_score_is_the_sum_of_the_terms(splits: Splits, kind: str) -> None:
 
 def test_the_fusion_is_no_worse_than_its_best_signal(splits: Splits) -> None:
     monitor = fusion("errors")
-    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     best = max(c.quality.auroc for c in fitted.comparison)
     assert fitted.quality[0].auroc > best - 0.01
     wrong = ~splits["test"].correct
@@ -366,9 +366,9 @@ def test_few_threshold_rows_are_left_to_the_promise(splits: Splits) -> None:
     """Then the fusion learns from fit rows that its members have not seen."""
     few = splits["threshold"].take(np.arange(100))
     rows = {**splits, "threshold": few}
-    fitted = fitting.fit_monitors([fusion("errors")], "output", rows, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([fusion("errors")], "output", rows, FalseAlarmPromise())
     assert len(fitted.threshold_rows) == 100
-    many = fitting.fit_monitors([fusion("errors")], "output", splits, FalseAlarmTarget())
+    many = fitting.fit_monitors([fusion("errors")], "output", splits, FalseAlarmPromise())
     assert len(many.threshold_rows) == 450
 
 
@@ -398,7 +398,7 @@ def test_a_member_that_cannot_be_lowered_is_left_out(splits: Splits) -> None:
 
     monitor = fusion("errors")
     monitor.signals = (*monitor.signals, Unlowerable(taps=("logits",)))
-    fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     assert monitor.left_out_ == {"unlowerable": "too large"}
     assert monitor.details()["left_out"] == {"unlowerable": "too large"}
 
@@ -410,7 +410,7 @@ def test_a_signal_of_any_number_type_is_silent_everywhere(splits: Splits, kind: 
     monitor = MONITORS["errors"](taps=("features", "logits"))
     assert isinstance(monitor, FusionMonitor)
     monitor.set_params(signals=(MONITORS[kind](taps=taps),))
-    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}))
     rows = list(blocks(fitted.program, splits["test"]))
     proof = prove(artifact, onnx_emitter.emit(fitted.program, {}), rows)

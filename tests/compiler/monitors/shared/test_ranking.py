@@ -12,7 +12,7 @@ from edgemon.compiler.bundle import manifest
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
 from tests.compiler.recordings import make_recording
 
@@ -62,13 +62,13 @@ def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_a_score_that_does_not_vary_is_refused(splits: dict[str, Recording], rule: str) -> None:
     with pytest.raises(CompileError, match="useless: its score is the same for all 3,000 fit and"):
         fitting.fit_monitors(
-            [Useless()], "output", splits, FalseAlarmTarget(), rule=rule, logits="logits"
+            [Useless()], "output", splits, FalseAlarmPromise(), rule=rule, logits="logits"
         )
 
 
 def test_a_rank_stands_beside_what_the_score_itself_is_worth(splits: dict[str, Recording]) -> None:
     fitted = fitting.fit_monitors(
-        [Coin()], "output", splits, FalseAlarmTarget(0.1, 0.9), rule="guaranteed", logits="logits"
+        [Coin()], "output", splits, FalseAlarmPromise(0.1, 0.9), rule="guaranteed", logits="logits"
     )
     (entry,) = manifest.monitors_json(fitted)
     assert entry["ties_broken"]

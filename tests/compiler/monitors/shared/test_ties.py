@@ -18,7 +18,7 @@ from edgemon.compiler.monitors.shared.vectors import softmax_odds
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.compiler.program.quantise import quantise
-from edgemon.compiler.promise.thresholds import FalseAlarmTarget
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
@@ -60,7 +60,7 @@ def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording]) -> None:
-    target = FalseAlarmTarget(0.1, 0.9)
+    target = FalseAlarmPromise(0.1, 0.9)
     fitted = fitting.fit_monitors(
         [TwoValued()], "output", splits, target, rule="guaranteed", logits="logits"
     )
@@ -78,13 +78,13 @@ def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording])
 
 
 def test_the_method_own_threshold_breaks_no_ties(splits: dict[str, Recording]) -> None:
-    fitted = fitting.fit_monitors([TwoValued()], "output", splits, FalseAlarmTarget())
+    fitted = fitting.fit_monitors([TwoValued()], "output", splits, FalseAlarmPromise())
     assert (fitted.tie_broken, fitted.calibrated) == ((False,), (False,))
 
 
 def test_a_fine_score_is_left_alone(splits: dict[str, Recording]) -> None:
     fitted = fitting.fit_monitors(
-        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmTarget(),
+        [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmPromise(),
         rule="guaranteed", logits="logits",
     )  # fmt: skip
     assert fitted.tie_broken == (False,)
