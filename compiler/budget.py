@@ -9,7 +9,6 @@ from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.targets import KILOBYTES, MICROSECONDS, Budget, Target
 
 
@@ -38,7 +37,7 @@ def resolve(kilobytes: float | None, microseconds: float | None, target: Target)
 def require_times(estimators: Sequence[MonitorEstimator], target: Target) -> None:
     """Raises CompileError if a fusion has a budget of time and the target no times."""
     for estimator in estimators:
-        if isinstance(estimator, FusionMonitor) and estimator.budget.microseconds is not None:
+        if estimator.budget.microseconds is not None:
             _require_times(f"--monitor {estimator.kind}: budget_us", target)
 
 
@@ -66,7 +65,7 @@ def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
 
 def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
     """How fusions leave room for the other monitors, if they can: each takes what it is given."""
-    fusions = [e.kind for e in fitted.estimators if isinstance(e, FusionMonitor)]
+    fusions = [e.kind for e in fitted.estimators if e.learns_from_held_out]
     others = [i for i, e in enumerate(fitted.estimators) if e.kind not in fusions]
     if not fusions:
         return ""

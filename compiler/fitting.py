@@ -293,8 +293,8 @@ def members_program(
     """A program with all fitted members of a fusion as its monitors."""
     builder = Builder(rows.taps, real=True)
     predicted = predicted_class(builder, builder.tap(output))
-    scores = [m.lower(builder, predicted) for m in fusion.fitted_]
-    monitors = list(map(_undecided, fusion.fitted_, scores))
+    scores = [m.lower(builder, predicted) for m in fusion.members_]
+    monitors = list(map(_undecided, fusion.members_, scores))
     return quantise_scores(builder.program(predicted, monitors))
 
 
@@ -303,13 +303,13 @@ def _compare(
     promise: Promise, times: OpTimes | None,
 ) -> Iterator[Candidate]:  # fmt: skip
     program, _ = members_program(fusion, output, test)
-    wanted = (True,) * len(fusion.fitted_)
+    wanted = (True,) * len(fusion.members_)
     thresholds = find_thresholds(program, wanted, held_out, promise.alone())
     program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
-    quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.fitted_))
+    quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.members_))
     bill = Bill(program, times)
     kept = {id(t.member) for t in fusion.terms_}
-    for i, (member, found) in enumerate(zip(fusion.fitted_, quality, strict=True)):
+    for i, (member, found) in enumerate(zip(fusion.members_, quality, strict=True)):
         cost = bill.together([i])
         yield Candidate(
             member.kind, member not in fusion.signals, id(member) in kept, cost.size_bytes,

@@ -69,7 +69,7 @@ class Fused:
 
     def scores(self, program: Program) -> Scores:
         """Raw scores of the program's first monitor: of the pool, and of novel sets by name."""
-        judge_of = {id(m): j for m, j in zip(self.fusion.fitted_, self.judges, strict=True)}
+        judge_of = {id(m): j for m, j in zip(self.fusion.members_, self.judges, strict=True)}
         terms = [judge_of[id(t.member)] for t in self.fusion.terms_]
         ids = [m.score for m in program.monitors[1:]]
         return {

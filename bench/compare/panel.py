@@ -101,7 +101,7 @@ class Panel:
 
     def _fusion(self, estimator: FusionMonitor) -> Document:
         fusion = self._members.fit_members(estimator)
-        fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.fitted_), self.rows)
+        fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.members_), self.rows)
         if not self._from_calibration:
             fused.learn_from(self._learn)
         numbers: list[Numbers] = []

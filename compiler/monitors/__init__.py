@@ -12,7 +12,6 @@ from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobi
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
@@ -100,7 +99,7 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
         if not isinstance(p.default, tuple)  # taps and layers come from the model
     }
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
-    if issubclass(cls, FusionMonitor):
+    if cls.learns_from_held_out:
         wanted = {"budget_kb": budget.kilobytes, "budget_us": budget.microseconds}
         values |= {k: v for k, v in wanted.items() if v is not None}
     given = set()

@@ -9,17 +9,22 @@ wrong", and a higher score is more suspicious.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from edgemon.compiler.cost.bill import Bill
+from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.recording.recording import Recording
+from edgemon.targets import Budget
 
 SEEDS = (0, 2**32 - 1)  # that NumPy and scikit-learn take
 
@@ -39,7 +44,11 @@ class Score:
 
 
 class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn is untyped
-    """Base of all monitors. ``taps`` are names of tensors in the recording."""
+    """Base of all monitors. ``taps`` are names of tensors in the recording.
+
+    A *fusion* makes one score of several members' and learns in two steps: ``fit`` fits the
+    members, ``combine`` learns from held-out rows what their scores mean. The last part of the
+    contract is for fusions; a monitor by itself has no members, and leaves it as it is."""
 
     kind: ClassVar[str]
     default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.taps
@@ -50,7 +59,13 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     what: ClassVar[str]  # one line for people
     source: ClassVar[str] = ""  # the publication that the method comes from, for people
 
+    learns_from_held_out: ClassVar[bool] = False  # by ``combine``: is it a fusion?
+
     taps: tuple[str, ...]
+    seed: int = 0  # a parameter of those that draw
+
+    members_: tuple[MonitorEstimator, ...] = ()  # the fitted ones
+    left_out_: Mapping[str, str] = MappingProxyType({})  # why, by kind
 
     def analyse(self, model: Model) -> tuple[str, ...]:  # noqa: ARG002 - a hook
         """Look at the model itself, before anything is recorded; returns the rules or names of
@@ -85,8 +100,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     def check_settings(self) -> None:
         """Raises CompileError if a setting is outside its limits."""
-        seeds = {"seed": SEEDS} if hasattr(self, "seed") else {}
-        for name, (least, most) in {**self.limits, **seeds}.items():
+        for name, (least, most) in {**self.limits, "seed": SEEDS}.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 raise CompileError(
@@ -115,3 +129,57 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
                 f"monitor {self.kind!r} needs {wanted}, but got {len(self.taps)}; "
                 "choose with --taps"
             )
+
+    @property
+    def members(self) -> tuple[MonitorEstimator, ...]:
+        """A fusion's, before they are fitted."""
+        return ()
+
+    @property
+    def budget(self) -> Budget:
+        """What a fusion and its signals may take together."""
+        return Budget()
+
+    def without(self, members: Sequence[MonitorEstimator]) -> Self:  # noqa: ARG002 - a hook
+        """Give up members before anything is fitted; of the others' taps are then its own."""
+        return self
+
+    def combine(
+        self,
+        scores: npt.NDArray[np.float64],  # noqa: ARG002 - a hook
+        wrong: npt.NDArray[np.bool_],  # noqa: ARG002
+        bill: Bill,  # noqa: ARG002
+        groups: Codes | None = None,  # noqa: ARG002
+        *,
+        thresholds: int = 1,  # noqa: ARG002
+    ) -> Self:
+        """Learn from held-out rows on which the model is ``wrong`` (n,).
+
+        Args:
+            scores: (n, ``members_``) as the device computes them.
+            bill: what any of these members cost together.
+            groups: (n,) of the rows, if they come in groups.
+            thresholds: how many it will have: 1, or one of each class.
+        """
+        return self
+
+    def is_kept(self, member: MonitorEstimator) -> bool:  # noqa: ARG002 - a hook
+        """Is this one of ``members_`` part of the score that ``combine`` made?"""
+        return False
+
+    def is_novelty(self, member: MonitorEstimator) -> bool:  # noqa: ARG002 - a hook
+        """Is this member for novel inputs, which no error teaches a weight?"""
+        return False
+
+    def signal_names(self) -> list[str]:
+        """Of the members that are kept, as the artifact's monitors are called."""
+        return []
+
+    def signal_monitors(self) -> list[Monitor]:
+        """After ``lower``: the members that are kept, to be read beside the score. They never alarm
+        by themselves."""
+        return []
+
+    def explanation_json(self) -> dict[str, Any]:
+        """What a session needs to say which signal alarmed."""
+        return {}

@@ -10,7 +10,6 @@ from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.runtime.errors import InputError
 from edgemon.runtime.mirror import MIRROR, MIRRORED, width_axis
 from edgemon.runtime.preprocess import Preprocess
@@ -24,9 +23,8 @@ def assign_taps(
     model's output first. ``left_out`` gets the defaults that this model cannot give. Raises
     CompileError for taps of a mirrored image that is none."""
     analysed = [(e, e.analyse(model)) for e in estimators]
-    fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
-    analysed += [(m, m.analyse(model)) for f in fusions for m in f.members]
-    readers = [pair for pair in analysed if pair[0] not in fusions]
+    analysed += [(m, m.analyse(model)) for e in estimators for m in e.members]
+    readers = [pair for pair in analysed if not pair[0].learns_from_held_out]
     own = _chosen([e for e, _ in readers], text)
     graph = model.graph
     wanted = [graph.tensors[graph.outputs[0]]]
@@ -43,8 +41,8 @@ def assign_taps(
         estimator.set_params(taps=tuple(tap_rules.tap_of(t).name for t in tensors))
         estimator.check_taps()
         wanted += [t for t in tensors if t not in wanted]
-    for fusion in fusions:
-        fusion.taps = tuple(dict.fromkeys(tap for m in fusion.members for tap in m.taps))
+    for estimator in estimators:
+        estimator.without(())
     _require_mirrorable(model, wanted, preprocess)
     return tuple(wanted)
 

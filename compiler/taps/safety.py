@@ -17,7 +17,6 @@ from edgemon.compiler.models.outputs import PROBABILITIES
 from edgemon.compiler.models.roles import Role, data_operand, has_role
 from edgemon.compiler.models.tap_rules import as_stored, obstacle, suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 
 Moves = dict[Tensor, Tensor | None]  # what is read in place of a tensor; None: nothing
 
@@ -56,16 +55,10 @@ def follow(
     names = {
         tap_of(old).name: None if new is None else tap_of(new).name for old, new in moves.items()
     }
-    fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
-    for fusion in fusions:
-        gone = [m for m in fusion.members if not _moved(m, names, left_out)]
-        fusion.set_params(
-            signals=tuple(m for m in fusion.signals if m not in gone),
-            novelty=tuple(m for m in fusion.novelty if m not in gone),
-            taps=tuple(dict.fromkeys(t for m in fusion.members if m not in gone for t in m.taps)),
-        )
     for estimator in estimators:
-        if estimator not in fusions and not _moved(estimator, names, left_out):
+        if estimator.learns_from_held_out:
+            estimator.without([m for m in estimator.members if not _moved(m, names, left_out)])
+        elif not _moved(estimator, names, left_out):
             raise ParityError(
                 f"monitor {estimator.kind!r}: to read {', '.join(estimator.taps)} changes the "
                 "model's answers, and nothing with the same values can be read: name other layers "

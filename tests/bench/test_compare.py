@@ -63,7 +63,7 @@ def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_a_fused_score_is_the_devices(rows: Rows) -> None:
     fusion = Fitter(rows.fit).fit_members(scod())
-    fused = Fused.of(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.fitted_), rows)
+    fused = Fused.of(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.members_), rows)
     for start in (0, 400):  # what it learns differs, and so do its tables
         fused.learn(np.arange(start, start + 500))
         program = fused.program()
@@ -105,7 +105,7 @@ def test_equal_members_are_fitted_once(rows: Rows) -> None:
     fitter = Fitter(rows.fit)
     alone = fitter.fit(single("second_opinion"))
     fusions = [fitter.fit_members(scod()) for _ in range(2)]
-    assert all(any(m is alone for m in f.fitted_) for f in fusions)
+    assert all(any(m is alone for m in f.members_) for f in fusions)
 
 
 def test_scod_by_hand() -> None:

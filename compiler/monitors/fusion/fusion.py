@@ -61,7 +61,9 @@ class FusionMonitor(MonitorEstimator):
     are as surprised as they will be on the device."""
 
     most_taps: ClassVar[int | None] = None
+    learns_from_held_out: ClassVar[bool] = True
     unavailable_: Mapping[str, str] = MappingProxyType({})  # signals that a model cannot give
+    left_out_: dict[str, str]
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
         "budget_kb": KILOBYTES,
@@ -92,6 +94,12 @@ class FusionMonitor(MonitorEstimator):
     def members(self) -> tuple[MonitorEstimator, ...]:
         return (*self.signals, *self.novelty)
 
+    def without(self, members: Sequence[MonitorEstimator]) -> Self:
+        self.signals = tuple(m for m in self.signals if m not in members)
+        self.novelty = tuple(m for m in self.novelty if m not in members)
+        self.taps = tuple(dict.fromkeys(tap for m in self.members for tap in m.taps))
+        return self
+
     def fit(self, recording: Recording) -> Self:
         """Fit the members; those that cannot learn from these rows are left out, with the reason
         in ``left_out_``."""
@@ -117,7 +125,7 @@ class FusionMonitor(MonitorEstimator):
     def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
         """Take members that are fitted already, and why others could not be; ``left_out_`` has
         that, what the model itself could not give, and later what ``combine`` left out."""
-        self.fitted_, self.left_out_ = tuple(fitted), {**self.unavailable_, **left_out}
+        self.members_, self.left_out_ = tuple(fitted), {**self.unavailable_, **left_out}
         if not any(m in self.signals for m in fitted):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "
@@ -134,18 +142,10 @@ class FusionMonitor(MonitorEstimator):
         self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None, *,
         thresholds: int = 1,
     ) -> Self:  # fmt: skip
-        """Learn from held-out rows on which the model is ``wrong`` (n,).
-
-        Args:
-            scores: (n, members that were fitted) as the device computes them.
-            bill: what any of these members cost together.
-            groups: (n,) of the rows, if they come in groups.
-            thresholds: how many it will have: 1, or one of each class.
-        """
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
         seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
-        own = [i for i, m in enumerate(self.fitted_) if m in self.signals]
+        own = [i for i, m in enumerate(self.members_) if m in self.signals]
 
         def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
             added = own_cost(
@@ -156,7 +156,7 @@ class FusionMonitor(MonitorEstimator):
 
         new = self._novelty_that_fits(bill, own, cost)
         self.choices_: list[Choice] = choose(
-            [self.fitted_[i].kind for i in own], seen[:, own], wrong,
+            [self.members_[i].kind for i in own], seen[:, own], wrong,
             lambda chosen: cost([own[i] for i in chosen], new),
             [bill.together([i]) for i in own], self.budget, self.seed, groups,
         )  # fmt: skip
@@ -168,11 +168,11 @@ class FusionMonitor(MonitorEstimator):
         for i, weight in zip([*kept, *new], weights, strict=True):
             if weight > 0:
                 usual = float(np.quantile(scores[right, i], QUANTILE))
-                self.terms_.append(Term(self.fitted_[i], surprises[i], weight, usual, i in new))
+                self.terms_.append(Term(self.members_[i], surprises[i], weight, usual, i in new))
                 if i in kept:
                     stack += _looked_up(self.terms_[-1].table, scores[:, i])
             else:
-                self.left_out_[self.fitted_[i].kind] = WEIGHTLESS
+                self.left_out_[self.members_[i].kind] = WEIGHTLESS
         self.stack_surprise_ = Surprise.of(stack[right])
         return self
 
@@ -184,7 +184,7 @@ class FusionMonitor(MonitorEstimator):
         us = self.budget.microseconds
         half = Budget(self.budget_kb * NOVELTY_SHARE, None if us is None else us * NOVELTY_SHARE)
         found: list[int] = []
-        for i, member in enumerate(self.fitted_):
+        for i, member in enumerate(self.members_):
             if i in own:
                 continue
             more = [*found, i]
@@ -209,9 +209,20 @@ class FusionMonitor(MonitorEstimator):
     def reason(self) -> str:
         return "its signals together are too surprising: {score} nats, above {threshold}"
 
+    def is_kept(self, member: MonitorEstimator) -> bool:
+        return any(t.member is member for t in self.terms_)
+
+    def is_novelty(self, member: MonitorEstimator) -> bool:
+        return member in self.novelty
+
     def signal_names(self) -> list[str]:
-        """Of the terms, as the artifact's monitors are called."""
         return [f"{self.kind}.{t.member.kind}" for t in self.terms_]
+
+    def signal_monitors(self) -> list[Monitor]:
+        return [
+            Monitor(name, s.id, np.inf, np.inf, s.display, s.display_scale)
+            for name, s in zip(self.signal_names(), self.signal_scores_, strict=True)
+        ]
 
     def explanation_json(self) -> dict[str, Any]:
         """What it takes to explain an alarm: for each signal its steps of surprise, in the units
@@ -227,13 +238,11 @@ class FusionMonitor(MonitorEstimator):
 
     def _terms_json(self) -> list[dict[str, Any]]:
         found = []
-        for name, term, score in zip(
-            self.signal_names(), self.terms_, self.signal_scores_, strict=True
-        ):
-            shown = Monitor("", 0, 0, 0, score.display, score.display_scale).shown
+        for monitor, term in zip(self.signal_monitors(), self.terms_, strict=True):
+            shown = monitor.shown
             found.append(
                 {
-                    "monitor": name,
+                    "monitor": monitor.name,
                     "what": term.member.what,
                     "knots": [_above(shown(k)) for k in term.surprise.knots.tolist()],
                     "values": [_short(term.weight * v) for v in term.surprise.values.tolist()],

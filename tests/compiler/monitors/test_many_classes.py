@@ -53,7 +53,7 @@ def test_what_cannot_fit_the_budget_is_not_fitted(
     )
     assert isinstance(fusion, FusionMonitor)
     fusion.fit(rows)
-    assert [m.kind for m in fusion.fitted_] == ["msp_t"]
+    assert [m.kind for m in fusion.members_] == ["msp_t"]
     assert set(fusion.left_out_) == set(LARGE[:5])
     assert all("kB or more with 1,001 classes" in why for why in fusion.left_out_.values())
 

@@ -235,7 +235,7 @@ def novelty_of(
     ns: dict[str, float] | None = None,
 ) -> list[str]:  # fmt: skip
     """Novelty signals that a fusion takes at these prices."""
-    kinds = [m.kind for m in found.fitted_]
+    kinds = [m.kind for m in found.members_]
     rows = splits["threshold"]
     scores = np.random.default_rng(0).normal(size=(len(rows), len(kinds)))
     times = None if ns is None else [ns.get(k, 10.0) for k in kinds]
