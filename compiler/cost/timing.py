@@ -20,11 +20,11 @@ from edgemon.targets import OpTimes
 Parts = dict[str, int]
 
 BYTES = ("int8", "uint8")
-BYTE_LANES = 16  # channels that ``reduce`` sums side by side (em_ops.c)
-AFFINE_PART = 64  # elements of the input that integer ``affine`` takes at a time (em_ops_dense.c)
+BYTE_LANES = 16  # channels that ``reduce`` sums side by side (em_family_vectors.c)
+AFFINE_PART = 64  # elements of x that integer ``affine`` takes at a time (em_family_dense.c)
 SUM_LANES, SHORT_SUM = 8, 64  # of float sums (em_math.h)
 SUM_TAIL = 4  # terms behind whole lanes that compilers take at a time
-TREES_TOGETHER = 4  # (em_ops_rules.c)
+TREES_TOGETHER = 4  # (em_family_trees.c)
 
 
 def nanoseconds(program: Program, times: OpTimes) -> float:

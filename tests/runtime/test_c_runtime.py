@@ -87,7 +87,7 @@ def test_no_writable_globals(tmp_path: Path) -> None:
 
 
 def test_fast_math_is_refused(tmp_path: Path) -> None:
-    command = [need("gcc"), "-ffast-math", f"-I{C / 'include'}", "-c", str(C / "src/em_ops.c")]
+    command = [need("gcc"), "-ffast-math", f"-I{C / 'include'}", "-c", str(C / "src/em_open.c")]
     command += ["-o", str(tmp_path / "object.o")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0

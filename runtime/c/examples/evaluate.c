@@ -83,7 +83,11 @@ int main(int argc, char **argv) {
         status = em_self_test(&m, workspace, em_workspace_size(&m));
         free(workspace);
     }
-    printf("%s: %s\n", argv[1], em_status_text(status));
+    printf("%s: %s", argv[1], em_status_text(status));
+    if (status == EM_E_OP_LEFT_OUT) {
+        printf(": %s", em_missing_op(artifact, size));
+    }
+    printf("\n");
     free(artifact);
     return status == EM_OK ? 0 : 1;
 }

@@ -2,7 +2,6 @@
  * Evaluation and everything else that works on a validated file. No check of the file here:
  * em_open has made them all. What arrives at run time, taps and workspace, is checked every time.
  */
-#include "em_known_answers.h"
 #include "em_ops.h"
 
 /* ---- the inputs of one evaluation ---------------------------------------------------------- */

@@ -33,11 +33,14 @@
 #endif
 #endif
 
-/* Kernels are written once, with the data type as a constant argument: they must be inlined. */
+/* Kernels are written once, with the data type as a constant argument: they must be inlined. Where
+ * ops are left out, some are unused. */
 #if defined(__GNUC__)
-#define EM_INLINE static inline __attribute__((always_inline))
+#define EM_INLINE static inline __attribute__((always_inline, unused))
+#define EM_UNUSED __attribute__((unused))
 #else
 #define EM_INLINE static inline
+#define EM_UNUSED
 #endif
 
 /* The file, the workspace and the taps are bytes to the compiler: no typed access to them may be
@@ -59,35 +62,6 @@ typedef float EM_ALIAS em_f32;
 #define EM_DRIFT_LARGEST (INT32_C(1) << 24) /* of increments and limits, section 13 */
 #define EM_FAR_INT (INT32_C(1) << 30)       /* distance of a class without a box, section 7.4 */
 
-typedef enum em_op {
-    EM_OP_ARGMAX = 1,
-    EM_OP_MAX = 2,
-    EM_OP_SUB = 3,
-    EM_OP_LUT = 4,
-    EM_OP_SUM = 5,
-    EM_OP_TO_F32 = 6,
-    EM_OP_EXP = 7,
-    EM_OP_LOG = 8,
-    EM_OP_ADD = 9,
-    EM_OP_MUL = 10,
-    EM_OP_DIV = 11,
-    EM_OP_BOXES = 12,
-    EM_OP_TREES = 13,
-    EM_OP_OMIT = 14,
-    EM_OP_EXCEEDS = 15,
-    EM_OP_GATHER = 16,
-    EM_OP_REDUCE = 17,
-    EM_OP_AFFINE = 18,
-    EM_OP_SELECT = 19,
-    EM_OP_TABLES = 20,
-    EM_OP_KERNELS = 21,
-    EM_OP_DISTANCES = 22,
-    EM_OP_LOGSUMEXP = 23,
-    EM_OP_CONCAT = 24,
-    EM_OP_HAMMING = 25,
-    EM_OP_CLIP = 26
-} em_op;
-#define EM_OP_COUNT 27
 #define EM_PATTERN_BITS 2048u /* at most, section 7.9 */
 
 /* Section 2 */

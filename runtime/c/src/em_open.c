@@ -5,8 +5,7 @@
  * rely on earlier ones, never the reverse; em_open at the end of this file shows the order.
  * The only shape of a bounds check is  offset <= length && count <= (length - offset) / size.
  */
-#include "em_known_answers.h"
-#include "em_open.h"
+#include "em_ops.h"
 
 #define EM_MAX_FILE (UINT32_C(1) << 28)
 #define EM_OPTIONAL UINT32_C(0x80000000)
@@ -366,47 +365,19 @@ static em_status check_self_test(const em_reader *r) {
 
 static em_status check_file(em_reader *r) {
     const em_header *header = em_header_of(&r->m);
-    em_status status = check_header(header, r->m.size);
-    if (status == EM_OK) {
-        status = check_sections(r, header->sections);
+    em_status status;
+    if ((status = check_header(header, r->m.size)) ||
+        (status = check_sections(r, header->sections)) || (status = check_program(r)) ||
+        (status = check_strings(r)) || (status = check_taps(r)) || (status = check_tables(r)) ||
+        (status = em_check_nodes(r)) || (status = check_monitors(r)) ||
+        (status = check_self_test(r))) {
+        return status;
     }
-    if (status == EM_OK) {
-        status = check_program(r);
-    }
-    if (status == EM_OK) {
-        status = check_strings(r);
-    }
-    if (status == EM_OK) {
-        status = check_taps(r);
-    }
-    if (status == EM_OK) {
-        status = check_tables(r);
-    }
-    if (status == EM_OK) {
-        status = em_check_nodes(r);
-    }
-    if (status == EM_OK) {
-        status = check_monitors(r);
-    }
-    if (status == EM_OK) {
-        status = check_self_test(r);
-    }
-    if (status == EM_OK) {
-        status = em_check_drift(r);
-    }
-    return status;
+    return em_check_drift(r);
 }
 
-EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
-    return em_open_limited(m, artifact, size, NULL);
-}
-
-EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
-                                 const em_limits *limits) {
-    if (m == NULL) {
-        return EM_E_NULL;
-    }
-    memset(m, 0, sizeof *m);
+/* *r comes as zeros. */
+static em_status read_artifact(em_reader *r, const void *artifact, size_t size) {
     if (artifact == NULL) {
         return EM_E_NULL;
     }
@@ -419,19 +390,37 @@ EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t siz
     if (em_check_arithmetic() != EM_OK) {
         return EM_E_FLOAT; /* section 7.11 */
     }
+    r->m.file = (const uint8_t *)artifact;
+    r->m.size = (uint32_t)size;
+    return check_file(r);
+}
+
+EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size) {
+    return em_open_limited(m, artifact, size, NULL);
+}
+
+EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
+                                 const em_limits *limits) {
+    if (m == NULL) {
+        return EM_E_NULL;
+    }
+    memset(m, 0, sizeof *m);
     em_reader r;
     memset(&r, 0, sizeof r);
-    r.m.file = (const uint8_t *)artifact;
-    r.m.size = (uint32_t)size;
-    em_status status = check_file(&r);
-    if (status == EM_OK) {
-        r.m.work = em_work_of(&r.m);
-        if (limits != NULL && (r.m.work > limits->work || r.m.workspace_size > limits->workspace)) {
-            status = EM_E_LIMIT;
-        }
+    const em_status status = read_artifact(&r, artifact, size);
+    if (status != EM_OK) {
+        return status;
     }
-    if (status == EM_OK) {
-        *m = r.m;
+    r.m.work = em_work_of(&r.m);
+    if (limits != NULL && (r.m.work > limits->work || r.m.workspace_size > limits->workspace)) {
+        return EM_E_LIMIT;
     }
-    return status;
+    *m = r.m;
+    return EM_OK;
+}
+
+EM_API const char *em_missing_op(const void *artifact, size_t size) {
+    em_reader r;
+    memset(&r, 0, sizeof r);
+    return read_artifact(&r, artifact, size) == EM_E_OP_LEFT_OUT ? em_lacking(r.lacking) : NULL;
 }

@@ -3,6 +3,7 @@
 #define EM_OPEN_H
 
 #include "em_layout.h"
+#include "em_op_list.h"
 
 #define EM_MAX_LENGTH (UINT32_C(1) << 20) /* of a tap or a result */
 
@@ -30,6 +31,7 @@ typedef struct em_reader {
     uint32_t n_tables;
     uint32_t tables_taken; /* by the nodes so far */
     uint32_t used;         /* bytes of workspace so far, a multiple of 8 */
+    uint32_t lacking;      /* the op for which the status is EM_E_OP_LEFT_OUT */
 } em_reader;
 
 /* What is known of a value, or what an op prescribes for its result. */
@@ -39,23 +41,17 @@ typedef struct em_facts {
 
 EM_INTERNAL em_facts em_facts_of(const em_monitor *m, uint32_t id);
 
-/* Every node in turn: N1 to N10, sections 7.4 and 7.5, A5, P5, P6. In em_open_nodes.c. */
+/* The number of classes that a class node chooses from; 0 for every other value. */
+EM_INTERNAL uint32_t em_classes_of(const em_monitor *m, uint32_t id);
+
+/* Every node in turn: N1 to N10, A5, P5, P6, and what its op prescribes. In em_open_nodes.c. */
 EM_INTERNAL em_status em_check_nodes(em_reader *r);
 
-/* Element operations of an evaluation, when the nodes have been checked. In em_open_work.c. */
+/* Element operations of an evaluation, when the nodes have been checked. In em_open_nodes.c. */
 EM_INTERNAL uint64_t em_work_of(const em_monitor *m);
 
 /* The section DRIFT, if there is one: section 13. In em_drift.c. */
 EM_INTERNAL em_status em_check_drift(const em_reader *r);
-
-/* The tables of the ops of sections 7.6 to 7.8, and of exceeds, gather, reduce, distances and
- * logsumexp. Completes the length and bits of *result. In em_open_dense.c. */
-EM_INTERNAL em_status em_check_dense(const em_reader *r, const em_node *node, em_facts x,
-                                     em_facts *result);
-
-/* The tables of hamming, section 7.9. Completes the bits of *result. In em_open_dense.c. */
-EM_INTERNAL em_status em_check_hamming(const em_reader *r, const em_node *node, em_facts x,
-                                       uint32_t classes, em_facts *result);
 
 /* ---- small proofs ---- */
 
@@ -80,6 +76,30 @@ EM_INLINE uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
     return largest;
 }
 
+EM_INLINE uint32_t em_largest_i16(const em_i16 *v, uint32_t n) {
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = em_larger(largest, em_magnitude(v[i]));
+    }
+    return largest;
+}
+
+EM_INLINE int em_all_positive(const em_f32 *v, uint32_t n) {
+    int positive = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        positive &= v[i] > 0.0f && v[i] <= FLT_MAX;
+    }
+    return positive;
+}
+
+EM_INLINE int em_all_below(const em_u32 *index, uint32_t count, uint32_t n) {
+    int below = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        below &= index[i] < n;
+    }
+    return below;
+}
+
 /* Do the classes share out `count` things, class c having first[c] .. first[c + 1] - 1? */
 EM_INLINE int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t count) {
     int rising = first[0] == 0 && first[classes] == count;
@@ -92,5 +112,37 @@ EM_INLINE int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t coun
 EM_INLINE int em_has_type(const em_table *t, uint32_t dtype, uint64_t count) {
     return t->dtype == dtype && t->count == count;
 }
+
+/* A first table of one u32 that divides the length of x. Returns it, or 0. */
+EM_INLINE uint32_t em_divisor_of(const em_reader *r, const em_node *node, em_facts x) {
+    if (!em_has_type(em_table_at(&r->m, node->first_table), EM_U32, 1)) {
+        return 0;
+    }
+    const uint32_t d = *(const em_u32 *)em_data_of(&r->m, node, 0);
+    return d > 0 && x.length % d == 0 ? d : 0;
+}
+
+/* Of things that classes share out: the most that one class has. */
+EM_INLINE uint64_t em_largest_share(const em_u32 *first, uint32_t classes) {
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < classes; c++) {
+        most = em_larger(most, first[c + 1] - first[c]);
+    }
+    return most;
+}
+
+/* ---- kinds of data types ---- */
+
+EM_INLINE int em_is_int(em_facts x) {
+    return x.dtype == EM_I8 || x.dtype == EM_U8 || x.dtype == EM_I16 || x.dtype == EM_I32;
+}
+
+EM_INLINE int em_is_number(em_facts x) { return x.dtype == EM_F32 || em_is_int(x); }
+
+/* An i32 or an f32. */
+EM_INLINE int em_is_word(em_facts x) { return x.dtype == EM_F32 || x.dtype == EM_I32; }
+
+/* The word that holds x's numbers: integers of all sizes become i32. */
+EM_INLINE uint32_t em_word_of(em_facts x) { return x.dtype == EM_F32 ? EM_F32 : EM_I32; }
 
 #endif /* EM_OPEN_H */

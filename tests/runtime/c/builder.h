@@ -11,6 +11,7 @@
 
 #define NONE 0xFFFFFFFFu
 
+/* Section 7 */
 enum {
     ARGMAX = 1,
     MAX = 2,
@@ -25,7 +26,20 @@ enum {
     DIV = 11,
     BOXES = 12,
     TREES = 13,
-    OMIT = 14
+    OMIT = 14,
+    EXCEEDS = 15,
+    GATHER = 16,
+    REDUCE = 17,
+    AFFINE = 18,
+    SELECT = 19,
+    DENSITY_TABLES = 20, /* `tables`: TABLES is a section */
+    KERNELS = 21,
+    DISTANCES = 22,
+    LOGSUMEXP = 23,
+    CONCAT = 24,
+    HAMMING = 25,
+    CLIP = 26,
+    OPS /* their numbers are below it */
 };
 
 /* Section kinds */

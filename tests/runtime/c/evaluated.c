@@ -1,6 +1,6 @@
-#include "evaluated.h"
-
 #include "em_ops.h"
+
+#include "evaluated.h"
 
 #include <string.h>
 
@@ -30,11 +30,16 @@ static em_status open(builder *b, const em_tap *taps) {
     return em_open(&m, a.file, a.size);
 }
 
-em_status run(builder *b, const em_tap *taps) {
-    const em_status status = open(b, taps);
-    return status == EM_OK
-               ? em_evaluate(&m, taps, b->n_taps, workspace, em_workspace_size(&m), &result)
-               : status;
+static em_status evaluate(em_status opened, const em_tap *taps, uint32_t n_taps) {
+    return opened == EM_OK
+               ? em_evaluate(&m, taps, n_taps, workspace, em_workspace_size(&m), &result)
+               : opened;
+}
+
+em_status run(builder *b, const em_tap *taps) { return evaluate(open(b, taps), taps, b->n_taps); }
+
+em_status run_file(const artifact *a, const em_tap *taps, uint32_t n_taps) {
+    return evaluate(em_open(&m, a->file, a->size), taps, n_taps);
 }
 
 em_status run_changed(builder *b, const em_tap *taps) {

@@ -13,7 +13,10 @@ float f32_of(uint32_t bits);
 /* Finishes the program with an argmax of its first tap, and evaluates it. */
 em_status run(builder *b, const em_tap *taps);
 
-/* The same, as if the taps had changed to this after em_evaluate had checked them. */
+/* Evaluates a finished file; `b` of the functions below is what it was made of. */
+em_status run_file(const artifact *a, const em_tap *taps, uint32_t n_taps);
+
+/* As run, as if the taps had changed to this after em_evaluate had checked them. */
 em_status run_changed(builder *b, const em_tap *taps);
 
 extern em_result result; /* of the last run */

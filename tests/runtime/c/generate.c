@@ -49,7 +49,7 @@ int has_room(const program *p, uint32_t size) { return p->b.data.size + size <= 
 void add(program *p, uint32_t op, em_dtype dtype, uint32_t length, uint32_t x, uint32_t y,
          uint32_t bits) {
     const int is_argmax = op == ARGMAX;
-    const uint32_t classes = is_argmax ? p->values[x].length : op == 15 ? 2 : 0;
+    const uint32_t classes = is_argmax ? p->values[x].length : op == EXCEEDS ? 2 : 0;
     p->reached[op][p->values[x].dtype]++;
     add_node(&p->b, op, dtype, length, x, y, dtype == EM_F32 ? 0 : bits);
     p->values[p->n_values++] =
@@ -149,9 +149,9 @@ static void add_nodes(program *p, choices *c) {
     const uint32_t wanted = 1 + choose(c, 24);
     for (uint32_t i = 0; i < wanted && p->n_values < MOST_VALUES; i++) {
         const uint32_t op = 1 + choose(c, OPS - 1);
-        if (op == BOXES || op == TREES || op == 25) {
+        if (op == BOXES || op == TREES || op == HAMMING) {
             add_learned(p, c, op);
-        } else if (op == 18 || (op >= 20 && op <= 23)) {
+        } else if (op == AFFINE || (op >= DENSITY_TABLES && op <= LOGSUMEXP)) {
             add_dense(p, c, op);
         } else {
             add_plain(p, c, op);

@@ -8,7 +8,7 @@
 #include "builder.h"
 #include "choices.h"
 
-enum { MOST_TAPS = 4, MOST_VALUES = 40, LONGEST = 8320, OPS = 27 };
+enum { MOST_TAPS = 4, MOST_VALUES = 40, LONGEST = 8320 };
 
 /* What is known of a value. */
 typedef struct value {

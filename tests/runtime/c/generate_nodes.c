@@ -37,21 +37,21 @@ static void add_of_one(program *p, choices *c, uint32_t op) {
 }
 
 static void add_of_two(program *p, choices *c, uint32_t op) {
-    const uint32_t kinds = op == SUB || op == 24 ? INT | REAL
-                           : op == ADD           ? WORD | LONG | REAL
-                                                 : (uint32_t)REAL;
+    const uint32_t kinds = op == SUB || op == CONCAT ? INT | REAL
+                           : op == ADD               ? WORD | LONG | REAL
+                                                     : (uint32_t)REAL;
     const uint32_t i = pick(p, c, kinds, 0);
     if (i == NONE) {
         return;
     }
     const value *x = &p->values[i];
-    const uint32_t length = op == SUB || op == DIV ? 1 : op == 24 ? 0 : x->length;
+    const uint32_t length = op == SUB || op == DIV ? 1 : op == CONCAT ? 0 : x->length;
     const uint32_t k = pick(p, c, kinds_beside(x, op == ADD ? WORD | LONG : INT), length);
     if (k == NONE) {
         return;
     }
     const value *y = &p->values[k];
-    if (op == 24) {
+    if (op == CONCAT) {
         if (x->length + y->length > LONGEST) {
             return;
         }
@@ -80,7 +80,7 @@ static void add_exceeds(program *p, choices *c) {
     const uint32_t i = pick(p, c, INT | REAL, 1);
     if (i != NONE) {
         add_like(p, c, &p->values[i], 1, 30);
-        add(p, 15, EM_I32, 1, i, NONE, 0);
+        add(p, EXCEEDS, EM_I32, 1, i, NONE, 0);
     }
 }
 
@@ -89,7 +89,7 @@ static void add_clip(program *p, choices *c) {
     if (i != NONE) {
         const value *x = &p->values[i];
         const uint32_t w = width(add_like(p, c, x, 1, 30));
-        add(p, 26, wide(x), x->length, i, NONE, x->bits > w ? x->bits : w);
+        add(p, CLIP, wide(x), x->length, i, NONE, x->bits > w ? x->bits : w);
     }
 }
 
@@ -106,7 +106,7 @@ static void add_select(program *p, choices *c) {
     const uint32_t i = pick(p, c, WORD | REAL, 0), k = pick_class(p, c, 0);
     if (i != NONE && k != NONE && p->values[i].length % p->values[k].classes == 0) {
         const value *x = &p->values[i];
-        add(p, 19, x->dtype, x->length / p->values[k].classes, i, k, x->bits);
+        add(p, SELECT, x->dtype, x->length / p->values[k].classes, i, k, x->bits);
     }
 }
 
@@ -121,7 +121,7 @@ static void add_gather(program *p, choices *c) {
         index[k] = choose(c, x->length);
     }
     add_words(p, index, n);
-    add(p, 16, wide(x), n, i, NONE, x->bits);
+    add(p, GATHER, wide(x), n, i, NONE, x->bits);
 }
 
 static void add_reduce(program *p, choices *c) {
@@ -134,7 +134,7 @@ static void add_reduce(program *p, choices *c) {
     const uint32_t bits = x->bits + width(x->length / channels);
     if (x->dtype == EM_F32 || bits <= 30) {
         add_words(p, &channels, 1);
-        add(p, 17, wide(x), channels, i, NONE, bits);
+        add(p, REDUCE, wide(x), channels, i, NONE, bits);
     }
 }
 
@@ -149,26 +149,26 @@ void add_plain(program *p, choices *c, uint32_t op) {
     case OMIT:
         add_omit(p, c);
         break;
-    case 15:
+    case EXCEEDS:
         add_exceeds(p, c);
         break;
-    case 16:
+    case GATHER:
         add_gather(p, c);
         break;
-    case 17:
+    case REDUCE:
         add_reduce(p, c);
         break;
-    case 19:
+    case SELECT:
         add_select(p, c);
         break;
-    case 26:
+    case CLIP:
         add_clip(p, c);
         break;
     case SUB:
     case ADD:
     case MUL:
     case DIV:
-    case 24:
+    case CONCAT:
         add_of_two(p, c, op);
         break;
     default: /* argmax, max, sum, to_f32, exp, log */

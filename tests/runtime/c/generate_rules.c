@@ -15,7 +15,7 @@ static void add_affine(program *p, choices *c) {
     if (x->dtype == EM_F32) {
         add_numbers(p, c, size, 0);
         add_numbers(p, c, rows, 0);
-        add(p, 18, EM_F32, rows, i, NONE, 0);
+        add(p, AFFINE, EM_F32, rows, i, NONE, 0);
         return;
     }
     const uint32_t taken = x->bits + width(x->length) + 1;
@@ -26,7 +26,7 @@ static void add_affine(program *p, choices *c) {
     const uint32_t weight = width(add_shorts(p, c, size, room < 15 ? room : 15));
     const uint32_t bias = width(add_ints(p, c, rows, 29));
     const uint32_t sums = x->bits + weight + width(x->length);
-    add(p, 18, EM_I32, rows, i, NONE, (sums > bias ? sums : bias) + 1);
+    add(p, AFFINE, EM_I32, rows, i, NONE, (sums > bias ? sums : bias) + 1);
 }
 
 static void add_density_tables(program *p, choices *c) {
@@ -41,7 +41,7 @@ static void add_density_tables(program *p, choices *c) {
     add_numbers(p, c, d, 1);
     add_words(p, shape, 2);
     const uint32_t largest = add_shorts(p, c, shape[0] * d * shape[1], 15);
-    add(p, 20, EM_I32, shape[0], i, NONE, width(largest) + width(d));
+    add(p, DENSITY_TABLES, EM_I32, shape[0], i, NONE, width(largest) + width(d));
 }
 
 static void add_kernels(program *p, choices *c) {
@@ -59,32 +59,32 @@ static void add_kernels(program *p, choices *c) {
     add_table(&p->b, EM_I8, each * n, centres);
     add_numbers(p, c, 1, 1);
     add_numbers(p, c, shape[0] * each, 0);
-    add(p, 21, EM_F32, shape[0] * each, i, NONE, 0);
+    add(p, KERNELS, EM_F32, shape[0] * each, i, NONE, 0);
 }
 
 static void add_distances(program *p, choices *c) {
     const uint32_t i = pick(p, c, REAL, 0), centres = 1 + choose(c, 4);
     if (i != NONE && has_room(p, 4 * centres * p->values[i].length)) {
         add_numbers(p, c, centres * p->values[i].length, 0);
-        add(p, 22, EM_F32, centres, i, NONE, 0);
+        add(p, DISTANCES, EM_F32, centres, i, NONE, 0);
     }
 }
 
 void add_dense(program *p, choices *c, uint32_t op) {
-    if (op == 18) {
+    if (op == AFFINE) {
         add_affine(p, c);
-    } else if (op == 20) {
+    } else if (op == DENSITY_TABLES) {
         add_density_tables(p, c);
-    } else if (op == 21) {
+    } else if (op == KERNELS) {
         add_kernels(p, c);
-    } else if (op == 22) {
+    } else if (op == DISTANCES) {
         add_distances(p, c);
     } else { /* logsumexp */
         const uint32_t i = pick(p, c, REAL, 0);
         if (i != NONE && has_room(p, 64)) {
             const uint32_t groups = choose_divisor(c, p->values[i].length);
             add_words(p, &groups, 1);
-            add(p, 23, EM_F32, groups, i, NONE, 0);
+            add(p, LOGSUMEXP, EM_F32, groups, i, NONE, 0);
         }
     }
 }
@@ -221,7 +221,7 @@ static void add_hamming(program *p, choices *c) {
     }
     add_words(p, words, patterns * each);
     add_first(p, c, classes, patterns);
-    add(p, 25, EM_I32, 1, i, k, width(bits + 1));
+    add(p, HAMMING, EM_I32, 1, i, k, width(bits + 1));
 }
 
 void add_learned(program *p, choices *c, uint32_t op) {

@@ -40,14 +40,14 @@ static uint32_t add_input(em_dtype dtype, uint32_t n) {
         index[i] = i;
     }
     add_table(&b, EM_U32, n, index);
-    return add_node(&b, 16, EM_I32, n, 0, NONE, 15);
+    return add_node(&b, GATHER, EM_I32, n, 0, NONE, 15);
 }
 
 static void reduce(em_dtype dtype) {
     const em_dtype tap = dtype == EM_I32 ? EM_I16 : dtype;
     const uint32_t x = add_input(dtype, LENGTH), channels = CHANNELS;
     add_table(&b, EM_U32, 1, &channels);
-    const uint32_t node = add_node(&b, 17, EM_I32, CHANNELS, x, NONE, bits_of(tap) + 8) - 1;
+    const uint32_t node = add_node(&b, REDUCE, EM_I32, CHANNELS, x, NONE, bits_of(tap) + 8) - 1;
     const em_tap given = integer_tap(tap, LENGTH);
     EXPECT(run(&b, &given), EM_OK);
     for (uint32_t c = 0; c < CHANNELS; c++) {
@@ -71,7 +71,8 @@ static void affine(em_dtype dtype) {
     add_table(&b, EM_I16, ROWS * INPUTS, weight);
     add_table(&b, EM_I32, ROWS, bias);
     const uint32_t sums = bits_of(tap) + 6 + 8;
-    const uint32_t node = add_node(&b, 18, EM_I32, ROWS, x, NONE, (sums > 20 ? sums : 20) + 1) - 1;
+    const uint32_t node =
+        add_node(&b, AFFINE, EM_I32, ROWS, x, NONE, (sums > 20 ? sums : 20) + 1) - 1;
     const em_tap given = integer_tap(tap, INPUTS);
     EXPECT(run(&b, &given), EM_OK);
     for (uint32_t k = 0; k < ROWS; k++) {
@@ -90,8 +91,8 @@ static void floats_are_moved_as_they_are(void) {
     add_tap(&b, EM_F32, 4);
     add_tap(&b, EM_F32, 2);
     add_table(&b, EM_U32, 4, index);
-    add_node(&b, 16, EM_F32, 4, 0, NONE, 0);
-    add_node(&b, 24, EM_F32, 6, 0, 1, 0);
+    add_node(&b, GATHER, EM_F32, 4, 0, NONE, 0);
+    add_node(&b, CONCAT, EM_F32, 6, 0, 1, 0);
     EXPECT(run(&b, (em_tap[]){{x, EM_F32, 4}, {y, EM_F32, 2}}), EM_OK);
     for (uint32_t i = 0; i < 4; i++) {
         EXPECT_F32(f32(&b, 0, i), x[index[i]]);

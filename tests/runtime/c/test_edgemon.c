@@ -72,6 +72,8 @@ static void opening(void) {
     set_up();
     EXPECT(em_open(NULL, a.file, a.size), EM_E_NULL);
     EXPECT(em_open(&m, NULL, 0), EM_E_NULL);
+    EXPECT(em_missing_op(NULL, 0) == NULL, 1);
+    EXPECT(em_missing_op(a.file, a.size) == NULL, 1);
     EXPECT(em_open(&m, a.file + 4, a.size - 4), EM_E_ALIGN);
     EXPECT(em_open(&m, a.file, 0), EM_E_SIZE);
     EXPECT(em_open(&m, a.file, 63), EM_E_SIZE);
@@ -362,10 +364,10 @@ static void display(void) {
 
 static void texts(void) {
     EXPECT(strcmp(em_status_text(EM_OK), "ok"), 0);
-    for (int i = 0; i >= EM_E_DRIFT; i--) {
+    for (int i = 0; i >= EM_E_OP_LEFT_OUT; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_LIMIT - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_OP_LEFT_OUT - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);

@@ -11,19 +11,15 @@ static program p;
 /* The ops of FORMAT.md, section 7, with the data types of their input x. */
 static const struct {
     uint32_t op, kinds;
-} TYPES[] = {{ARGMAX, INT | REAL}, {MAX, INT | REAL},
-             {SUB, INT | REAL},    {LUT, WORD},
-             {SUM, WORD | REAL},   {EXP, REAL},
-             {LOG, REAL},          {TO_F32, INT | LONG | REAL},
-             {MUL, REAL},          {DIV, REAL},
-             {OMIT, WORD | REAL},  {ADD, WORD | LONG | REAL},
-             {15, INT | REAL},     {16, INT | REAL},
-             {17, INT | REAL},     {18, INT | REAL},
-             {19, WORD | REAL},    {20, REAL},
-             {21, REAL},           {22, REAL},
-             {23, REAL},           {24, INT | REAL},
-             {25, INT | REAL},     {26, INT | REAL},
-             {TREES, INT | REAL},  {BOXES, NARROW | REAL}};
+} TYPES[] = {{ARGMAX, INT | REAL},  {MAX, INT | REAL},           {SUB, INT | REAL},
+             {LUT, WORD},           {SUM, WORD | REAL},          {EXP, REAL},
+             {LOG, REAL},           {TO_F32, INT | LONG | REAL}, {MUL, REAL},
+             {DIV, REAL},           {OMIT, WORD | REAL},         {ADD, WORD | LONG | REAL},
+             {EXCEEDS, INT | REAL}, {GATHER, INT | REAL},        {REDUCE, INT | REAL},
+             {AFFINE, INT | REAL},  {SELECT, WORD | REAL},       {DENSITY_TABLES, REAL},
+             {KERNELS, REAL},       {DISTANCES, REAL},           {LOGSUMEXP, REAL},
+             {CONCAT, INT | REAL},  {HAMMING, INT | REAL},       {CLIP, INT | REAL},
+             {TREES, INT | REAL},   {BOXES, NARROW | REAL}};
 
 static void every_op_on_every_data_type(void) {
     static const em_dtype narrow[] = {EM_I8, EM_U8, EM_I16};

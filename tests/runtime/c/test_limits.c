@@ -142,7 +142,7 @@ static em_status open_long_concat(uint32_t length) {
     add_tap(&b, EM_I8, length);
     add_tap(&b, EM_I8, 1u << 19);
     const uint32_t predicted = add_node(&b, ARGMAX, EM_I32, 1, 1, NONE, 19);
-    add_node(&b, 24, EM_I32, length + (1u << 19), 0, 1, 7);
+    add_node(&b, CONCAT, EM_I32, length + (1u << 19), 0, 1, 7);
     return open_built(&b, predicted);
 }
 
@@ -171,9 +171,10 @@ static em_status open_root_behind_the_nodes(uint32_t second) {
 }
 
 static void files_of_their_own(void) {
-    static const uint32_t on_one[] = {ARGMAX, MAX, LUT, SUM, EXP, LOG, TREES,
-                                      15,     16,  17,  18,  20,  26};
-    static const uint32_t on_two[] = {SUB, MUL, DIV, BOXES, OMIT, 19, 24, 25};
+    static const uint32_t on_one[] = {ARGMAX, MAX,     LUT,    SUM,    EXP,    LOG,
+                                      TREES,  EXCEEDS, GATHER, REDUCE, AFFINE, DENSITY_TABLES,
+                                      CLIP};
+    static const uint32_t on_two[] = {SUB, MUL, DIV, BOXES, OMIT, SELECT, CONCAT, HAMMING};
     for (uint32_t i = 0; i < sizeof on_one / sizeof *on_one; i++) {
         expect_int("open_on_i64", (int)on_one[i], "em_open", open_on_i64(on_one[i], 0), EM_E_NODE);
     }

@@ -133,7 +133,7 @@ static void shorten_drift(artifact *a) {
 
 #define NODE_CASES(X)                                                                              \
     X(N1_OP_0, EM_E_NODE, set16(FIELD(NODES, N_MAX, 0), 0))                                        \
-    X(N1_OP_15, EM_E_NODE, set16(FIELD(NODES, N_MAX, 0), 15))                                      \
+    X(N1_OP_UNKNOWN, EM_E_NODE, set16(FIELD(NODES, N_MAX, 0), OPS))                                \
     X(N2_DTYPE, EM_E_NODE, set16(FIELD(NODES, N_MAX, 2), EM_F32))                                  \
     X(N2_DTYPE_UNKNOWN, EM_E_NODE, set16(FIELD(NODES, N_MAX, 2), 77))                              \
     X(N3_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_SUB, 4), 3))                                      \

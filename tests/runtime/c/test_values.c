@@ -201,7 +201,7 @@ static void omit_by_exceeds_is_refused(void) {
     add_tap(&b, EM_F32, 2);
     add_tap(&b, EM_F32, 1);
     add_table(&b, EM_F32, 1, threshold);
-    const uint32_t class = add_node(&b, 15, EM_I32, 1, 1, NONE, 0);
+    const uint32_t class = add_node(&b, EXCEEDS, EM_I32, 1, 1, NONE, 0);
     add_node(&b, OMIT, EM_F32, 2, 0, class, 0);
     EXPECT(run(&b, (em_tap[]){{x, EM_F32, 2}, {x, EM_F32, 1}}), EM_E_NODE);
 }

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 3
+#define EM_API_VERSION 4
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */
@@ -73,7 +73,8 @@ extern "C" {
     X(EM_E_FLOAT, -30,                                                                             \
       "this build or processor rounds floats otherwise than IEEE 754: compile the runtime with "   \
       "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")               \
-    X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")
+    X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")       \
+    X(EM_E_OP_LEFT_OUT, -32, "this build of the runtime leaves out an op that the artifact needs")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -197,6 +198,10 @@ EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
  * MiB and seconds of an evaluation: where artifacts come from elsewhere, set limits. NULL: none. */
 EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
                                  const em_limits *limits);
+
+/* After EM_E_OP_LEFT_OUT: the name of the first op that the artifact needs and this build lacks, as
+ * in FORMAT.md, section 7. NULL where em_open says anything else. */
+EM_API const char *em_missing_op(const void *artifact, size_t size);
 
 /* Element operations of an evaluation (FORMAT.md, section 7.12): numbers read, compared, looked up,
  * multiplied and added, some 1 to 4 ns each on a workstation. At most: it does not depend on the

@@ -1,11 +1,77 @@
 /*
- * The ops that compare with what was learned: boxes, trees and patterns, sections 7.4, 7.5 and 7.9
- * of FORMAT.md.
+ * Ops that find the nearest of what a class has learned: boxes and hamming. Sections 7.4 and 7.9 of
+ * FORMAT.md.
  */
 #include "em_math.h"
 #include "em_ops.h"
 
-/* ---- boxes, section 7.4: every box of the class, every dimension, no early exit ------------ */
+/* ---- boxes: every box of the class, every dimension, no early exit -------------------------- */
+
+#if EM_HAS(BOXES)
+EM_TYPES(boxes) {
+    c->result = (em_facts){em_word_of(c->x), 1, 30};
+    return em_is_number(c->x) && c->x.dtype != EM_I32 && em_classes_of(&c->r->m, c->node->y) > 0;
+}
+
+/* B1, B2: finite corners, none below its partner */
+static em_status check_corners(uint32_t dtype, const void *lower, const void *upper, uint32_t n) {
+    if (dtype == EM_F32 &&
+        (!em_all_finite((const em_u32 *)lower, n) || !em_all_finite((const em_u32 *)upper, n))) {
+        return EM_E_BOX;
+    }
+    int ordered = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        ordered &= dtype == EM_F32 ? ((const em_f32 *)lower)[i] <= ((const em_f32 *)upper)[i]
+                                   : em_int_at(dtype, lower, i) <= em_int_at(dtype, upper, i);
+    }
+    return ordered ? EM_OK : EM_E_BOX;
+}
+
+/* B3, B5 */
+static em_status check_weights(em_facts x, const void *weight) {
+    const uint32_t dtype = x.dtype, n = x.length;
+    for (uint32_t i = 0; i < n; i++) {
+        const float f = ((const em_f32 *)weight)[i];
+        const int positive =
+            dtype == EM_F32 ? f > 0.0f && f <= FLT_MAX : ((const em_i32 *)weight)[i] > 0;
+        if (!positive) {
+            return EM_E_BOX;
+        }
+    }
+    if (dtype == EM_F32) {
+        return EM_OK;
+    }
+    const uint32_t weight_bits = em_width(em_largest_magnitude((const em_i32 *)weight, n));
+    return weight_bits + x.bits + 1 <= 30 ? EM_OK : EM_E_BITS;
+}
+
+EM_TABLES(boxes) {
+    const uint32_t classes = em_classes_of(&c->r->m, c->node->y);
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (t[0].dtype != c->x.dtype || t[0].count % c->x.length != 0 ||
+        !em_has_type(&t[1], c->x.dtype, t[0].count) ||
+        !em_has_type(&t[2], c->x.dtype == EM_F32 ? EM_F32 : EM_I32, c->x.length) ||
+        !em_has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
+        return EM_E_TABLE;
+    }
+    em_status status = check_corners(c->x.dtype, em_data_of(&c->r->m, c->node, 0),
+                                     em_data_of(&c->r->m, c->node, 1), t[0].count);
+    if (status == EM_OK) {
+        status = check_weights(c->x, em_data_of(&c->r->m, c->node, 2));
+    }
+    if (status == EM_OK) {
+        const em_u32 *first = (const em_u32 *)em_data_of(&c->r->m, c->node, 3);
+        status =
+            em_shared_out(first, classes, t[0].count / c->x.length) ? EM_OK : EM_E_BOX; /* B4 */
+    }
+    return status;
+}
+
+EM_WORK(boxes) {
+    const em_table *t = em_table_at(m, node->first_table);
+    const uint64_t most = em_largest_share((const em_u32 *)em_data_of(m, node, 3), t[3].count - 1);
+    return most > 0 ? 2 * most * n : n;
+}
 
 /* How far x lies outside one box; `dtype` is a constant at each call. */
 EM_INLINE int32_t outside_int(uint32_t dtype, const void *x, const void *lower, const void *upper,
@@ -87,7 +153,7 @@ static float boxes_f32(em_value x, const em_f32 *lower, const em_f32 *upper, con
     return nearest_f32(x, lower, upper, weight, from, to);
 }
 
-static void run_boxes(const em_monitor *m, const em_node *node, em_value x, em_value y, void *out) {
+EM_RUN(boxes) {
     const void *lower = em_data_of(m, node, 0);
     const void *upper = em_data_of(m, node, 1);
     const void *weight = em_data_of(m, node, 2);
@@ -109,76 +175,55 @@ static void run_boxes(const em_monitor *m, const em_node *node, em_value x, em_v
         break;
     }
 }
+#endif
 
-/* ---- trees, section 7.5: a fixed number of steps; leaves lead to themselves ---------------- */
+/* ---- hamming: every pattern of the class, no early exit ------------------------------------- */
 
-/* One step without a branch; `dtype` is a constant at each call. No integer exceeds the threshold
- * of a leaf. An infinity exceeds every number, so a float is compared with none there. */
-EM_INLINE uint32_t step(uint32_t dtype, const void *x, const em_tree_node *nodes, uint32_t at) {
-    const em_tree_node node = nodes[at];
-    const uint32_t feature = node.child & 0xFFFF, left = node.child >> 16;
-    if (dtype == EM_F32) {
-        const float threshold = em_float_of(left == at ? EM_NAN : node.threshold);
-        return left + (uint32_t)(((const em_f32 *)x)[feature] > threshold);
-    }
-    return left + (uint32_t)(em_int_at(dtype, x, feature) > (int32_t)node.threshold);
+#if EM_HAS(HAMMING)
+EM_TYPES(hamming) {
+    c->result = (em_facts){EM_I32, 1, 0};
+    return em_is_number(c->x) && em_classes_of(&c->r->m, c->node->y) > 0;
 }
 
-/* Four trees at a time: a step waits for memory, and the other three fill the wait. */
-EM_INLINE int32_t sum_of_trees(uint32_t dtype, const void *x, const em_tree_node *nodes,
-                               const em_i32 *values, const em_tree_root *roots, uint32_t trees) {
-    int32_t sum = 0;
-    uint32_t t = 0;
-    for (; trees - t >= 4; t += 4) {
-        uint32_t a = roots[t].node, b = roots[t + 1].node;
-        uint32_t c = roots[t + 2].node, d = roots[t + 3].node;
-        uint32_t depth = 0;
-        for (uint32_t k = t; k < t + 4; k++) {
-            depth = roots[k].depth > depth ? roots[k].depth : depth;
-        }
-        for (; depth > 0; depth--) {
-            a = step(dtype, x, nodes, a);
-            b = step(dtype, x, nodes, b);
-            c = step(dtype, x, nodes, c);
-            d = step(dtype, x, nodes, d);
-        }
-        sum += values[a] + values[b] + values[c] + values[d];
+/* K3: nothing behind the last bit of any pattern */
+static int clean_padding(const em_u32 *patterns, uint32_t count, uint32_t words, uint32_t bits) {
+    const uint32_t unused = bits % 32 ? ~UINT32_C(0) << (bits % 32) : 0;
+    uint32_t found = 0;
+    for (uint32_t i = words - 1; i < count; i += words) {
+        found |= patterns[i] & unused;
     }
-    for (; t < trees; t++) {
-        uint32_t at = roots[t].node;
-        for (uint32_t depth = roots[t].depth; depth > 0; depth--) {
-            at = step(dtype, x, nodes, at);
-        }
-        sum += values[at];
-    }
-    return sum;
+    return found == 0;
 }
 
-static void run_trees(const em_monitor *m, const em_node *node, em_value x, em_i32 *out) {
-    const em_tree_node *nodes = (const em_tree_node *)em_data_of(m, node, 0);
-    const em_i32 *values = (const em_i32 *)em_data_of(m, node, 1);
-    const em_tree_root *roots = (const em_tree_root *)em_data_of(m, node, 2);
-    const uint32_t trees = em_table_at(m, node->first_table + 2)->count / 2;
-    switch (x.dtype) {
-    case EM_I8:
-        *out = sum_of_trees(EM_I8, x.data, nodes, values, roots, trees);
-        break;
-    case EM_U8:
-        *out = sum_of_trees(EM_U8, x.data, nodes, values, roots, trees);
-        break;
-    case EM_I16:
-        *out = sum_of_trees(EM_I16, x.data, nodes, values, roots, trees);
-        break;
-    case EM_I32:
-        *out = sum_of_trees(EM_I32, x.data, nodes, values, roots, trees);
-        break;
-    default:
-        *out = sum_of_trees(EM_F32, x.data, nodes, values, roots, trees);
-        break;
+EM_TABLES(hamming) {
+    const uint32_t classes = em_classes_of(&c->r->m, c->node->y);
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    const uint32_t bits = t[1].count > 0 ? t[1].count / classes : c->x.length;
+    const uint32_t words = (bits + 31) / 32;
+    if (!em_has_type(&t[0], em_word_of(c->x), c->x.length) || t[1].dtype != EM_U32 ||
+        t[1].count % classes != 0 || bits > EM_PATTERN_BITS || t[2].dtype != EM_U32 ||
+        t[2].count % words != 0 || !em_has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
+        return EM_E_TABLE;
     }
+    const em_u32 *threshold = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
+    const em_u32 *index = (const em_u32 *)em_data_of(&c->r->m, c->node, 1);
+    const em_u32 *patterns = (const em_u32 *)em_data_of(&c->r->m, c->node, 2);
+    const em_u32 *first = (const em_u32 *)em_data_of(&c->r->m, c->node, 3);
+    c->result.bits = em_width(bits + 1);
+    const int valid = (c->x.dtype != EM_F32 || em_all_finite(threshold, c->x.length)) &&
+                      em_all_below(index, t[1].count, c->x.length) &&
+                      clean_padding(patterns, t[2].count, words, bits) &&
+                      em_shared_out(first, classes, t[2].count / words);
+    return valid ? EM_OK : EM_E_VALUE; /* K1 to K4 */
 }
 
-/* ---- hamming, section 7.9: every pattern of the class, no early exit ------------------------ */
+EM_WORK(hamming) {
+    const em_table *t = em_table_at(m, node->first_table);
+    const uint32_t classes = t[3].count - 1;
+    const uint32_t bits = t[1].count > 0 ? t[1].count / classes : n;
+    const uint64_t most = em_largest_share((const em_u32 *)em_data_of(m, node, 3), classes);
+    return bits + most * ((bits + 31) / 32);
+}
 
 static int is_above(em_value x, const void *threshold, uint32_t i) {
     return x.dtype == EM_F32 ? ((const em_f32 *)x.data)[i] > ((const em_f32 *)threshold)[i]
@@ -192,8 +237,7 @@ static uint32_t count_bits(uint32_t v) {
     return (v * UINT32_C(0x01010101)) >> 24;
 }
 
-static void run_hamming(const em_monitor *m, const em_node *node, em_value x, em_value y,
-                        em_i32 *out) {
+EM_RUN(hamming) {
     const em_table *t = em_table_at(m, node->first_table);
     const uint32_t c = (uint32_t) * (const em_i32 *)y.data;
     const uint32_t classes = t[3].count - 1;
@@ -216,20 +260,6 @@ static void run_hamming(const em_monitor *m, const em_node *node, em_value x, em
         }
         nearest = apart < nearest ? apart : nearest;
     }
-    *out = (int32_t)nearest;
+    *(em_i32 *)out = (int32_t)nearest;
 }
-
-EM_INTERNAL void em_run_rules(const em_monitor *m, const em_node *node, em_value x, em_value y,
-                              void *out) {
-    switch (node->op) {
-    case EM_OP_BOXES:
-        run_boxes(m, node, x, y, out);
-        break;
-    case EM_OP_HAMMING:
-        run_hamming(m, node, x, y, (em_i32 *)out);
-        break;
-    default: /* EM_OP_TREES */
-        run_trees(m, node, x, (em_i32 *)out);
-        break;
-    }
-}
+#endif

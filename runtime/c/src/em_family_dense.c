@@ -1,0 +1,251 @@
+/*
+ * Ops whose time goes into many products, squares and exponentials: affine, tables, kernels,
+ * distances, logsumexp. Section 7, and 7.6 to 7.8, of FORMAT.md.
+ */
+#include "em_math.h"
+#include "em_ops.h"
+
+/* ---- affine, section 7.6 -------------------------------------------------------------------- */
+
+#if EM_HAS(AFFINE)
+EM_TABLES(affine) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    const int f32 = c->x.dtype == EM_F32;
+    const uint32_t rows = t[1].count;
+    if (rows < 1 || t[1].dtype != (f32 ? EM_F32 : EM_I32) ||
+        !em_has_type(&t[0], f32 ? EM_F32 : EM_I16, (uint64_t)rows * c->x.length)) {
+        return EM_E_TABLE;
+    }
+    const void *weight = em_data_of(&c->r->m, c->node, 0);
+    const void *bias = em_data_of(&c->r->m, c->node, 1);
+    c->result.length = rows;
+    if (f32) {
+        const int finite = em_all_finite((const em_u32 *)weight, t[0].count) &
+                           em_all_finite((const em_u32 *)bias, rows);
+        return finite ? EM_OK : EM_E_VALUE;
+    }
+    const uint32_t sum = c->x.bits + em_width(em_largest_i16((const em_i16 *)weight, t[0].count)) +
+                         em_width(c->x.length);
+    const uint32_t offset = em_width(em_largest_magnitude((const em_i32 *)bias, rows));
+    c->result.bits = em_larger(sum, offset) + 1;
+    return EM_OK;
+}
+
+EM_WORK(affine) { return em_table_at(m, node->first_table)->count; }
+
+#define AFFINE_PART 64u
+
+/* Products of 16 bits side by side: some elements of x at a time, for every row of weights. */
+EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, const em_i32 *bias,
+                             uint32_t rows, em_i32 *out) {
+    memcpy(out, bias, (size_t)rows * sizeof *out);
+    for (uint32_t first = 0; first < x.length; first += AFFINE_PART) {
+        const uint32_t left = x.length - first;
+        const uint32_t n = left < AFFINE_PART ? left : AFFINE_PART;
+        int16_t part[AFFINE_PART];
+        for (uint32_t i = 0; i < n; i++) {
+            part[i] = (int16_t)em_int_at(dtype, x.data, first + i);
+        }
+        for (uint32_t k = 0; k < rows; k++) {
+            const em_i16 *w = weight + (size_t)k * x.length + first;
+            int32_t sum = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                sum += part[i] * w[i];
+            }
+            out[k] += sum;
+        }
+    }
+}
+
+static void affine_i32(em_value x, const em_i16 *weight, const em_i32 *bias, uint32_t rows,
+                       em_i32 *out) {
+    const em_i32 *v = (const em_i32 *)x.data;
+    for (uint32_t k = 0; k < rows; k++) {
+        const em_i16 *w = weight + (size_t)k * x.length;
+        int32_t sum = bias[k];
+        for (uint32_t i = 0; i < x.length; i++) {
+            sum += v[i] * w[i];
+        }
+        out[k] = sum;
+    }
+}
+
+static void affine_f32(em_value x, const em_f32 *weight, const em_f32 *bias, uint32_t rows,
+                       em_f32 *out) {
+    for (uint32_t k = 0; k < rows; k++) {
+        const em_terms terms = {.a = (const em_f32 *)x.data, .b = weight + (size_t)k * x.length};
+        out[k] = em_halving_sum(em_term_product, &terms, x.length) + bias[k];
+    }
+}
+
+EM_RUN(affine) {
+    const void *weight = em_data_of(m, node, 0);
+    const void *bias = em_data_of(m, node, 1);
+    const em_i16 *w = (const em_i16 *)weight;
+    const em_i32 *b = (const em_i32 *)bias;
+    switch (x.dtype) {
+    case EM_I8:
+        affine_narrow(EM_I8, x, w, b, node->length, (em_i32 *)out);
+        break;
+    case EM_U8:
+        affine_narrow(EM_U8, x, w, b, node->length, (em_i32 *)out);
+        break;
+    case EM_I16:
+        affine_narrow(EM_I16, x, w, b, node->length, (em_i32 *)out);
+        break;
+    case EM_I32:
+        affine_i32(x, w, b, node->length, (em_i32 *)out);
+        break;
+    default:
+        affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
+        break;
+    }
+}
+#endif
+
+/* ---- tables, section 7.7 -------------------------------------------------------------------- */
+
+#if EM_HAS(TABLES)
+EM_TYPES(tables) {
+    c->result = (em_facts){EM_I32, c->node->length, 0};
+    return c->x.dtype == EM_F32;
+}
+
+EM_TABLES(tables) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (!em_has_type(&t[0], EM_F32, c->x.length) || !em_has_type(&t[1], EM_F32, c->x.length) ||
+        !em_has_type(&t[2], EM_U32, 2) || t[3].dtype != EM_I16) {
+        return EM_E_TABLE;
+    }
+    const em_u32 *shape = (const em_u32 *)em_data_of(&c->r->m, c->node, 2);
+    if (shape[0] < 1 || shape[1] < 1 || shape[1] > 65536 || t[3].count % shape[1] != 0 ||
+        t[3].count / shape[1] != (uint64_t)shape[0] * c->x.length) {
+        return EM_E_TABLE;
+    }
+    if (!em_all_finite((const em_u32 *)em_data_of(&c->r->m, c->node, 0), c->x.length) ||
+        !em_all_positive((const em_f32 *)em_data_of(&c->r->m, c->node, 1), c->x.length)) {
+        return EM_E_VALUE;
+    }
+    const em_i16 *entries = (const em_i16 *)em_data_of(&c->r->m, c->node, 3);
+    c->result.length = shape[0];
+    c->result.bits = em_width(em_largest_i16(entries, t[3].count)) + em_width(c->x.length);
+    return EM_OK;
+}
+
+EM_WORK(tables) { return (uint64_t)node->length * n; }
+
+EM_RUN(tables) {
+    const em_f32 *v = (const em_f32 *)x.data;
+    const em_f32 *origin = (const em_f32 *)em_data_of(m, node, 0);
+    const em_f32 *rate = (const em_f32 *)em_data_of(m, node, 1);
+    const em_u32 *shape = (const em_u32 *)em_data_of(m, node, 2);
+    const em_i16 *entries = (const em_i16 *)em_data_of(m, node, 3);
+    const uint32_t classes = shape[0], bins = shape[1];
+    const float last = (float)(bins - 1);
+    em_i32 *sum = (em_i32 *)out;
+    memset(sum, 0, (size_t)classes * sizeof *sum);
+    for (uint32_t i = 0; i < x.length; i++) {
+        const float above = v[i] - origin[i];
+        float t = above * rate[i];
+        t = t > 0.0f ? t : 0.0f; /* also of a NaN */
+        t = t < last ? t : last;
+        const em_i16 *entry = entries + (size_t)i * bins + (uint32_t)t;
+        for (uint32_t c = 0; c < classes; c++) {
+            sum[c] += entry[(size_t)c * x.length * bins];
+        }
+    }
+}
+#endif
+
+/* ---- kernels, section 7.8 ------------------------------------------------------------------- */
+
+#if EM_HAS(KERNELS)
+EM_TABLES(kernels) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (!em_has_type(&t[0], EM_U32, 2) || t[1].dtype != EM_I8 || !em_has_type(&t[2], EM_F32, 1)) {
+        return EM_E_TABLE;
+    }
+    const em_u32 *shape = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
+    const uint64_t kernels = (uint64_t)shape[0] * shape[1];
+    if (kernels < 1 || c->x.length % shape[0] != 0 ||
+        t[1].count != (uint64_t)shape[1] * c->x.length || !em_has_type(&t[3], EM_F32, kernels)) {
+        return EM_E_TABLE;
+    }
+    if (!em_all_positive((const em_f32 *)em_data_of(&c->r->m, c->node, 2), 1) ||
+        !em_all_finite((const em_u32 *)em_data_of(&c->r->m, c->node, 3), t[3].count)) {
+        return EM_E_VALUE;
+    }
+    c->result.length = t[3].count;
+    return EM_OK;
+}
+
+EM_WORK(kernels) { return em_table_at(m, node->first_table + 1)->count; }
+
+EM_RUN(kernels) {
+    const em_u32 *shape = (const em_u32 *)em_data_of(m, node, 0);
+    const int8_t *centres = (const int8_t *)em_data_of(m, node, 1);
+    const float scale = *(const em_f32 *)em_data_of(m, node, 2);
+    const em_f32 *log_weight = (const em_f32 *)em_data_of(m, node, 3);
+    const uint32_t kernels = shape[1], dims = x.length / shape[0];
+    for (uint32_t i = 0; i < node->length; i++) {
+        const em_terms terms = {.a = (const em_f32 *)x.data + (size_t)(i / kernels) * dims,
+                                .codes = centres + (size_t)i * dims,
+                                .scale = scale};
+        const float half = em_halving_sum(em_term_square_of_code, &terms, dims) * 0.5f;
+        ((em_f32 *)out)[i] = log_weight[i] - half;
+    }
+}
+#endif
+
+/* ---- distances ------------------------------------------------------------------------------ */
+
+#if EM_HAS(DISTANCES)
+EM_TABLES(distances) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (t->dtype != EM_F32 || t->count < 1 || t->count % c->x.length != 0) {
+        return EM_E_TABLE;
+    }
+    c->result.length = t->count / c->x.length;
+    const em_u32 *centres = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
+    return em_all_finite(centres, t->count) ? EM_OK : EM_E_VALUE;
+}
+
+EM_WORK(distances) { return em_table_at(m, node->first_table)->count; }
+
+EM_RUN(distances) {
+    const em_f32 *centres = (const em_f32 *)em_data_of(m, node, 0);
+    for (uint32_t i = 0; i < node->length; i++) {
+        const em_terms terms = {.a = (const em_f32 *)x.data, .b = centres + (size_t)i * x.length};
+        ((em_f32 *)out)[i] = em_halving_sum(em_term_square, &terms, x.length);
+    }
+}
+#endif
+
+/* ---- logsumexp ------------------------------------------------------------------------------ */
+
+#if EM_HAS(LOGSUMEXP)
+EM_TABLES(logsumexp) {
+    c->result.length = em_divisor_of(c->r, c->node, c->x);
+    return c->result.length > 0 ? EM_OK : EM_E_TABLE;
+}
+
+EM_WORK(logsumexp) { return EM_TRANSCENDENTAL * ((uint64_t)n + node->length); }
+
+EM_INLINE float term_exp(const em_terms *t, size_t i) {
+    const float v = t->a[i] - t->scale;
+    return em_exp(v);
+}
+
+EM_RUN(logsumexp) {
+    const uint32_t size = x.length / node->length;
+    for (uint32_t c = 0; c < node->length; c++) {
+        const em_f32 *v = (const em_f32 *)x.data + (size_t)c * size;
+        float top = v[0];
+        for (uint32_t i = 1; i < size; i++) {
+            top = v[i] > top || v[i] != v[i] ? v[i] : top; /* a NaN stays */
+        }
+        const em_terms terms = {.a = v, .scale = top};
+        ((em_f32 *)out)[c] = top + em_log(em_halving_sum(term_exp, &terms, size));
+    }
+}
+#endif

@@ -1,0 +1,250 @@
+/*
+ * Ops that choose, move and add the elements of a vector: argmax, max, sum, omit, gather, reduce,
+ * select, concat. Section 7 of FORMAT.md.
+ */
+#include "em_math.h"
+#include "em_ops.h"
+
+/* ---- argmax, max ---------------------------------------------------------------------------- */
+
+#if EM_HAS(ARGMAX) || EM_HAS(MAX)
+static uint32_t largest_f32(const em_f32 *x, uint32_t n) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        const float a = x[best], b = x[i];
+        const int first_nan = (b != b) & (a == a); /* a NaN counts as the largest */
+        best = ((b > a) | first_nan) ? i : best;
+    }
+    return best;
+}
+
+static uint32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
+    uint32_t best = 0;
+    int32_t top = em_int_at(dtype, x, 0);
+    for (uint32_t i = 1; i < n; i++) {
+        const int32_t v = em_int_at(dtype, x, i);
+        best = v > top ? i : best; /* strict: the first on a tie */
+        top = v > top ? v : top;
+    }
+    return best;
+}
+
+static uint32_t largest(em_value x) {
+    return x.dtype == EM_F32 ? largest_f32((const em_f32 *)x.data, x.length)
+                             : largest_int(x.dtype, x.data, x.length);
+}
+#endif
+
+#if EM_HAS(ARGMAX)
+EM_TYPES(argmax) {
+    c->result = (em_facts){EM_I32, 1, em_width(c->x.length)};
+    return em_is_number(c->x);
+}
+
+EM_RUN(argmax) { *(em_i32 *)out = (int32_t)largest(x); }
+#endif
+
+#if EM_HAS(MAX)
+EM_TYPES(max) {
+    c->result = (em_facts){em_word_of(c->x), 1, c->x.bits};
+    return em_is_number(c->x);
+}
+
+EM_RUN(max) {
+    const uint32_t i = largest(x);
+    if (x.dtype == EM_F32) {
+        *(em_f32 *)out = ((const em_f32 *)x.data)[i] + 0.0f; /* -0 becomes +0 */
+    } else {
+        *(em_i32 *)out = em_int_at(x.dtype, x.data, i);
+    }
+}
+#endif
+
+/* ---- sum, reduce ---------------------------------------------------------------------------- */
+
+#if EM_HAS(SUM)
+EM_TYPES(sum) {
+    const uint32_t dtype = c->x.dtype == EM_F32 ? EM_F32 : EM_I64;
+    c->result = (em_facts){dtype, 1, c->x.bits + em_width(c->x.length)};
+    return em_is_word(c->x);
+}
+
+static int64_t sum_i32(const em_i32 *x, uint32_t n) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += x[i];
+    }
+    return sum;
+}
+
+EM_RUN(sum) {
+    if (x.dtype == EM_F32) {
+        const em_terms terms = {.a = (const em_f32 *)x.data};
+        *(em_f32 *)out = em_halving_sum(em_term_plain, &terms, x.length);
+    } else {
+        *(em_i64 *)out = sum_i32((const em_i32 *)x.data, x.length);
+    }
+}
+#endif
+
+#if EM_HAS(REDUCE)
+EM_TABLES(reduce) {
+    c->result.length = em_divisor_of(c->r, c->node, c->x);
+    if (c->result.length == 0) {
+        return EM_E_TABLE;
+    }
+    c->result.bits = c->x.bits + em_width(c->x.length / c->result.length);
+    return EM_OK;
+}
+
+#define REDUCE_LANES 16u
+#define REDUCE_STEPS 128u /* as many bytes of either sign add up in 16 bits */
+
+/* Sixteen channels of bytes side by side, over all positions: in 16 bits, now and then in 32. */
+EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
+                            em_i32 *out) {
+    int32_t sum[REDUCE_LANES] = {0};
+    for (uint32_t at = first; at < x.length;) {
+        const uint32_t left = (x.length - at + channels - 1) / channels;
+        const uint32_t steps = left < REDUCE_STEPS ? left : REDUCE_STEPS;
+        int16_t part[REDUCE_LANES] = {0};
+        for (uint32_t i = 0; i < steps; i++, at += channels) {
+            const int8_t *s = (const int8_t *)x.data + at;
+            const uint8_t *u = (const uint8_t *)x.data + at;
+            for (uint32_t l = 0; l < REDUCE_LANES; l++) {
+                part[l] = (int16_t)(part[l] + (dtype == EM_I8 ? s[l] : u[l]));
+            }
+        }
+        for (uint32_t l = 0; l < REDUCE_LANES; l++) {
+            sum[l] += part[l];
+        }
+    }
+    memcpy(out + first, sum, sizeof sum);
+}
+
+EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
+    uint32_t c = 0;
+    if (dtype == EM_I8 || dtype == EM_U8) {
+        for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
+            reduce_bytes(dtype, x, channels, c, out);
+        }
+    }
+    for (; c < channels; c++) {
+        int32_t sum = 0;
+        for (uint32_t at = c; at < x.length; at += channels) {
+            sum += em_int_at(dtype, x.data, at);
+        }
+        out[c] = sum;
+    }
+}
+
+static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
+    const uint32_t positions = x.length / channels;
+    const float share = (float)(1.0 / (double)positions);
+    for (uint32_t c = 0; c < channels; c++) {
+        const em_terms terms = {.a = (const em_f32 *)x.data + c, .stride = channels};
+        const float sum = em_halving_sum(em_term_strided, &terms, positions);
+        out[c] = sum * share;
+    }
+}
+
+/* Of each channel over its positions; of floats the mean. */
+EM_RUN(reduce) {
+    switch (x.dtype) {
+    case EM_I8:
+        reduce_int(EM_I8, x, node->length, (em_i32 *)out);
+        break;
+    case EM_U8:
+        reduce_int(EM_U8, x, node->length, (em_i32 *)out);
+        break;
+    case EM_I16:
+        reduce_int(EM_I16, x, node->length, (em_i32 *)out);
+        break;
+    case EM_I32:
+        reduce_int(EM_I32, x, node->length, (em_i32 *)out);
+        break;
+    default:
+        reduce_f32(x, node->length, (em_f32 *)out);
+        break;
+    }
+}
+#endif
+
+/* ---- omit, gather, select, concat ----------------------------------------------------------- */
+
+#if EM_HAS(OMIT)
+EM_TYPES(omit) {
+    const uint32_t n_taps = c->r->m.n_taps;
+    c->result = c->x;
+    return em_is_word(c->x) && em_classes_of(&c->r->m, c->node->y) == c->x.length &&
+           em_node_at(&c->r->m, c->node->y - n_taps)->op == EM_OP_ARGMAX;
+}
+
+/* i32 and f32 alike: four zero bytes are 0 in both. */
+EM_RUN(omit) {
+    memcpy(out, x.data, (size_t)x.length * 4);
+    ((em_i32 *)out)[*(const em_i32 *)y.data] = 0;
+}
+#endif
+
+#if EM_HAS(GATHER)
+EM_TABLES(gather) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (t->count < 1 || t->dtype != EM_U32) {
+        return EM_E_TABLE;
+    }
+    const em_u32 *index = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
+    c->result.length = t->count;
+    return em_all_below(index, t->count, c->x.length) ? EM_OK : EM_E_VALUE;
+}
+
+EM_RUN(gather) {
+    const em_u32 *index = (const em_u32 *)em_data_of(m, node, 0);
+    for (uint32_t i = 0; i < node->length; i++) {
+        if (x.dtype == EM_F32) {
+            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[index[i]];
+        } else {
+            ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, index[i]);
+        }
+    }
+}
+#endif
+
+#if EM_HAS(SELECT)
+EM_TYPES(select) {
+    const uint32_t classes = em_classes_of(&c->r->m, c->node->y);
+    const int fits = em_is_word(c->x) && classes > 0 && c->x.length % classes == 0;
+    c->result = (em_facts){c->x.dtype, fits ? c->x.length / classes : 0, c->x.bits};
+    return fits;
+}
+
+/* The part of x that belongs to class `y`; i32 and f32 alike. */
+EM_RUN(select) {
+    const uint32_t n = node->length;
+    const uint32_t at = (uint32_t) * (const em_i32 *)y.data * n;
+    memcpy(out, (const em_u32 *)x.data + at, (size_t)n * 4);
+}
+#endif
+
+#if EM_HAS(CONCAT)
+EM_TYPES(concat) {
+    c->result =
+        (em_facts){em_word_of(c->x), c->x.length + c->y.length, em_larger(c->x.bits, c->y.bits)};
+    return c->x.dtype == EM_F32 ? c->y.dtype == EM_F32 : em_is_int(c->x) && em_is_int(c->y);
+}
+
+/* The elements of x, then those of y; integers become i32. */
+EM_RUN(concat) {
+    if (x.dtype == EM_F32) {
+        memcpy(out, x.data, (size_t)x.length * 4);
+        memcpy((em_f32 *)out + x.length, y.data, (size_t)y.length * 4);
+        return;
+    }
+    for (uint32_t i = 0; i < x.length; i++) {
+        ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, i);
+    }
+    for (uint32_t i = 0; i < y.length; i++) {
+        ((em_i32 *)out)[x.length + i] = em_int_at(y.dtype, y.data, i);
+    }
+}
+#endif
