@@ -23,7 +23,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import BAND, band, share_exceeding
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.commands.verification import record_rows
-from edgemon.compiler.monitors.fusion.tails import STEPS
+from edgemon.compiler.monitors.shared.tails import STEPS
 from edgemon.compiler.monitors.shared.ties import TieBreak
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, order_statistic
 from edgemon.compiler.recording.evaluation import evaluate

@@ -96,7 +96,7 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     defaults = {
         key: p.default
         for key, p in inspect.signature(cls).parameters.items()
-        if not isinstance(p.default, tuple)  # taps and layers come from the model
+        if key not in cls.from_model
     }
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     if cls.learns_from_held_out:

@@ -8,7 +8,7 @@ important is frozen from the fit rows. Its signal for the model's own errors is 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods.deepinfer import COMPARATORS, DeepInfer, Dense, precondition
 from edgemon.compiler.models.dense import DenseLayer, dense_layers
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Score
 from edgemon.compiler.program.forest import MAX_NODES, Forest, Row
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
@@ -39,6 +39,8 @@ class DeepInferMonitor(MonitorEstimator):
     kind: ClassVar[str] = "deepinfer"
     default_taps: ClassVar[tuple[str, ...]] = ()
     reads_layers: ClassVar[bool] = False
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"comparator": tuple(COMPARATORS)}
+    from_model: ClassVar[tuple[str, ...]] = ("taps", "layers")
     what: ClassVar[str] = "preconditions of the dense layers violated"
     source: ClassVar[str] = (
         "Ahmed, Gao, Rajan: Inferring Data Preconditions from Deep Learning Models for Trustworthy "
@@ -55,25 +57,16 @@ class DeepInferMonitor(MonitorEstimator):
         self.layers = layers
         self.comparator = comparator
 
-    def check_settings(self) -> None:
-        super().check_settings()
-        if self.comparator not in COMPARATORS:
-            raise CompileError(
-                f"--monitor deepinfer: comparator={self.comparator!r} is unknown; "
-                f"use {', '.join(COMPARATORS)}"
-            )
-
-    def analyse(self, model: Model) -> tuple[str, ...]:
+    def analyse(self, model: Model) -> Analysis:
         """The head's dense layers; the tap is the input of the first."""
         head = _head(dense_layers(model))
         if not head:
             raise CompileError("deepinfer: the model has no dense layer to analyse")
-        self.layers = tuple((v.kernel, v.bias, v.activation) for v in head)
-        return (head[0].input_tensor.name,)
+        layers = tuple((v.kernel, v.bias, v.activation) for v in head)
+        return Analysis((head[0].input_tensor.name,), {"layers": layers})
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Solves the preconditions and counts how the fit rows violate them; needs no labels."""
-        self.check_taps()
         self.precondition_ = precondition(self.layers)
         (name,) = self.taps
         x = recording.values(name)
@@ -83,7 +76,6 @@ class DeepInferMonitor(MonitorEstimator):
                 f"{self.precondition_.values.size} inputs; leave the tap to the analysis"
             )
         self.rule_ = DeepInfer(self.precondition_.values, self.comparator).fit(x)
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
         """Both counts decide, yet one-dimensional tables are enough: "wrong" (others > threshold

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.monitors.second_opinion import with_spread
 from edgemon.compiler.monitors.shared.vectors import joined, joined_values
 from edgemon.compiler.program.ir import Builder
@@ -38,6 +38,7 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     kind: ClassVar[str] = "rmds"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
+    needs: ClassVar[Needs] = Needs.CLASSES
     what: ClassVar[str] = "features far from the predicted class, for this kind of data"
     source: ClassVar[str] = (
         "Ren, Fort, Liu, Guha Roy, Padhy, Lakshminarayanan: A Simple Fix to Mahalanobis "
@@ -52,13 +53,10 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         present = len(np.unique(np.asarray(recording.labels)))
         return 2 * min(present - 1, width) * width
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
         farthest."""
-        self.check_taps()
         labels = np.asarray(recording.labels)
-        if len(np.unique(labels)) < 2:
-            raise CompileError("rmds: the fit rows are all of one class")
         enough = with_spread(labels)
         labels = labels[enough]
         present = np.unique(labels)
@@ -82,7 +80,6 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         own = means / unit - centred
         self.means_ = np.tile(own[np.square(own).sum(axis=1).argmax()], (recording.n_classes, 1))
         self.means_[present] = own
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)
@@ -120,17 +117,15 @@ class DensityMonitor(MonitorEstimator):
         self.taps = taps
         self.dims = dims
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
-        return early_features(model)
+    def analyse(self, model: Model) -> Analysis:
+        return Analysis(early_features(model))
 
     def least_bytes(self, recording: Recording) -> int:
         width = recording.width(self.taps)
         return 2 * min(self.dims, width, len(recording) - 1) * width
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs no labels."""
-        self.check_taps()
-        self.check_settings()
         x = joined_values(recording, self.taps)
         scaler = StandardScaler().fit(x)
         most = min(self.dims, x.shape[1], len(x) - 1)
@@ -141,7 +136,6 @@ class DensityMonitor(MonitorEstimator):
         self.explained_ = float(pca.explained_variance_ratio_.sum())
         self.projection_ = pca.components_ / np.sqrt(variance)[:, None] / scaler.scale_
         self.shift_ = -(x.mean(axis=0) @ self.projection_.T)
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
         x = joined(builder, self.taps)

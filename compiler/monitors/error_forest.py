@@ -9,17 +9,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
-from edgemon.compiler.monitors.shared.disagreement import alarm_threshold, require_rule
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold
 from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
 from edgemon.compiler.program.forest import Forest
 from edgemon.compiler.program.ir import Builder
@@ -39,9 +38,9 @@ class WholeNetworkMonitor(MonitorEstimator):
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits")
     most_taps: ClassVar[int | None] = None
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
+    def analyse(self, model: Model) -> Analysis:
         entry = tap_rules.narrow_input(model.graph)
-        return self.default_taps if entry is None else (entry.name, *self.default_taps)
+        return Analysis(self.default_taps if entry is None else (entry.name, *self.default_taps))
 
 
 class ForestMonitor(WholeNetworkMonitor):
@@ -53,6 +52,7 @@ class ForestMonitor(WholeNetworkMonitor):
         "max_depth": (1, 16),
         "min_rows": (1, 1_000_000),
     }
+    needs: ClassVar[Needs] = Needs.BOTH
     what: ClassVar[str] = "trees on input, hidden values and output"
     source: ClassVar[str] = (
         "Breiman: Random Forests, Machine Learning 2001, on the layers of a classifier"
@@ -72,17 +72,13 @@ class ForestMonitor(WholeNetworkMonitor):
         self.min_rows = min_rows
         self.seed = seed
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs right and wrong rows among the fit rows."""
-        self.check_taps()
-        self.check_settings()
-        wrong = self.require_both(recording)
         self.forest_ = RandomForestClassifier(
             self.trees, max_depth=self.max_depth, min_samples_leaf=self.min_rows,
             class_weight="balanced", bootstrap=self.trees > 1, random_state=self.seed,
             max_features="sqrt" if self.trees > 1 else None,
-        ).fit(joined_values(recording, self.taps), wrong)  # fmt: skip
-        return self
+        ).fit(joined_values(recording, self.taps), ~recording.correct)  # fmt: skip
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
         trees = [t.tree_ for t in self.forest_.estimators_]
@@ -109,6 +105,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
 
     kind: ClassVar[str] = "boosted_opinion"
     limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "max_depth": (1, 8)}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
+    needs: ClassVar[Needs] = Needs.CLASSES
     what: ClassVar[str] = "a second classifier, of boosted trees, disagrees"
     source: ClassVar[str] = (
         "Friedman: Greedy Function Approximation, a Gradient Boosting Machine, Annals of "
@@ -129,25 +127,19 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         self.rule = rule
         self.seed = seed
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
+    def analyse(self, model: Model) -> Analysis:
         entry = tap_rules.narrow_input(model.graph)
-        return self.default_taps if entry is None else (entry.name,)
+        return Analysis(self.default_taps if entry is None else (entry.name,))
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels of at least two classes."""
-        self.check_taps()
-        self.check_settings()
-        require_rule(self.kind, self.rule)
         labels = np.asarray(recording.labels)
-        if len(np.unique(labels)) < 2:
-            raise CompileError("boosted_opinion: the fit rows are all of one class")
         self.n_classes_ = recording.n_classes
         x = joined_values(recording, self.taps)
         self.boosted_ = self._boosted().fit(x, labels)
         self.start_ = np.atleast_1d(self.boosted_._raw_predict_init(x[:1])[0])
         self.accuracy_ = float(self.boosted_.score(x, labels))
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
-        return self
 
     def _boosted(self) -> GradientBoostingClassifier:
         return GradientBoostingClassifier(

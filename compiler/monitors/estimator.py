@@ -1,18 +1,21 @@
 """The contract of a monitor: a scikit-learn style estimator that lowers to a program.
 
-A new monitor is one file in this folder plus its registration in ``__init__.py``. Its constructor
-stores parameters and does nothing else; ``fit`` learns from a recording and returns self; learned
-state ends in ``_``; ``lower`` adds the score to a real program. Positive means "the model is
-wrong", and a higher score is more suspicious.
+A new monitor is one file in this folder plus its registration in ``__init__.py``, or a package of
+its own (see ``registry``); ``check_monitor`` tells whether it keeps the contract. Its constructor
+stores parameters and does nothing else. It declares its settings and the rows it needs; ``fit``
+checks them and calls ``_fit``, which learns from a recording; learned state ends in ``_``;
+``lower`` adds the score to a real program. Positive means "the model is wrong", and a higher score
+is more suspicious.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Flag, auto
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,25 @@ from edgemon.compiler.recording.recording import Recording
 from edgemon.targets import Budget
 
 SEEDS = (0, 2**32 - 1)  # that NumPy and scikit-learn take
+
+
+class Needs(Flag):
+    """What there must be among the fit rows."""
+
+    NOTHING = 0
+    RIGHT = auto()  # rows on which the model is right
+    WRONG = auto()
+    BOTH = RIGHT | WRONG
+    CLASSES = auto()  # labels of two classes
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What an estimator found in the model: the rules or names of the taps to read where the user
+    chose none, and parameters that the model decides, of those ``from_model``."""
+
+    taps: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,7 +77,10 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     least_taps: ClassVar[int] = 1
     most_taps: ClassVar[int | None] = 1  # None: any number
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
+    needs: ClassVar[Needs] = Needs.NOTHING
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # of settings that are words
+    from_model: ClassVar[tuple[str, ...]] = ("taps",)  # parameters that are no settings
     what: ClassVar[str]  # one line for people
     source: ClassVar[str] = ""  # the publication that the method comes from, for people
 
@@ -67,19 +92,27 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     members_: tuple[MonitorEstimator, ...] = ()  # the fitted ones
     left_out_: Mapping[str, str] = MappingProxyType({})  # why, by kind
 
-    def analyse(self, model: Model) -> tuple[str, ...]:  # noqa: ARG002 - a hook
-        """Look at the model itself, before anything is recorded; returns the rules or names of
-        the taps to read where the user chose none."""
-        return self.default_taps
+    def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
+        """Look at the model itself, before anything is recorded."""
+        return Analysis(self.default_taps)
 
     def least_bytes(self, recording: Recording) -> int:  # noqa: ARG002 - a hook
         """Fewest bytes that its tables will take, as far as classes and features alone tell: so
         that what cannot fit a budget is not fitted at all."""
         return 0
 
-    @abstractmethod
+    @final
     def fit(self, recording: Recording) -> Self:
-        """Learn from labelled rows."""
+        """Learn from labelled rows. Raises CompileError if taps, settings or rows do not suit."""
+        self.check_taps()
+        self.check_settings()
+        self.check_rows(recording)
+        self._fit(recording)
+        return self
+
+    @abstractmethod
+    def _fit(self, recording: Recording) -> None:
+        """Learn from labelled rows, which are as declared."""
 
     @abstractmethod
     def lower(self, builder: Builder, predicted: int) -> Score:
@@ -99,7 +132,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         return {}
 
     def check_settings(self) -> None:
-        """Raises CompileError if a setting is outside its limits."""
+        """Raises CompileError if a setting is outside its limits or none of its choices."""
         for name, (least, most) in {**self.limits, "seed": SEEDS}.items():
             value = getattr(self, name)
             if not least <= value <= most:
@@ -108,16 +141,30 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
                     f"{most:.10g}"
                 )
 
-    def require_both(self, recording: Recording) -> npt.NDArray[np.bool_]:
-        """(n,): is the model's answer wrong? Raises CompileError unless there are both kinds."""
-        wrong = ~recording.correct
-        if not wrong.any() or wrong.all():
+        for name, known in self.choices.items():
+            if getattr(self, name) not in known:
+                raise CompileError(
+                    f"--monitor {self.kind}: {name}={getattr(self, name)!r} is unknown; "
+                    f"use {', '.join(known)}"
+                )
+
+    def check_rows(self, recording: Recording) -> None:
+        """Raises CompileError unless the fit rows are as ``needs`` says."""
+        right = recording.correct if self.needs & Needs.BOTH else np.empty(0, bool)
+        if Needs.BOTH in self.needs and (right.all() or not right.any()):
             raise CompileError(
-                f"{self.kind}: all {wrong.size} fit rows are classified "
-                f"{'wrongly' if wrong.all() else 'correctly'}; it learns from both, so fit on rows "
+                f"{self.kind}: all {right.size} fit rows are classified "
+                f"{'correctly' if right.any() else 'wrongly'}; it learns from both, so fit on rows "
                 "that the model was not trained on (--fit)"
             )
-        return wrong
+        if Needs.RIGHT in self.needs and not right.any():
+            raise CompileError(
+                f"{self.kind}: no fit row is classified correctly; check --preprocess"
+            )
+        if Needs.CLASSES in self.needs and len(np.unique(np.asarray(recording.labels))) < 2:
+            raise CompileError(
+                f"{self.kind}: the fit rows are all of one class; give rows of more (--fit)"
+            )
 
     def check_taps(self) -> None:
         """Raises CompileError unless the number of taps suits the method."""

@@ -7,7 +7,7 @@ the features' distance from their mean. Small is suspicious.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -43,9 +43,8 @@ class BoundaryMonitor(MonitorEstimator):
     def least_bytes(self, recording: Recording) -> int:
         return 2 * recording.n_classes**2
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs no labels."""
-        self.check_taps()
         features, logits = self.taps
         x, z = recording.features(features), logits_values(recording, logits)
         self.mean_ = x.mean(axis=0)
@@ -57,7 +56,6 @@ class BoundaryMonitor(MonitorEstimator):
         inverse /= max(1, len(inverse) - 1)
         # Row y holds sum over c of (z_y - z_c) / |w_y - w_c| as a linear function of z.
         self.boundaries_ = np.diag(inverse.sum(axis=1)) - inverse
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         features, logits = self.taps

@@ -16,7 +16,7 @@ top code cannot be ranked. With z the logits, p their softmax:
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -40,12 +40,9 @@ class OutputScore(MonitorEstimator):
     def __init__(self, taps: tuple[str, ...] = ()) -> None:
         self.taps = taps
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Nothing to learn but the number of classes."""
-        self.check_taps()
-        self.check_settings()
         self.n_classes_ = recording.n_classes
-        return self
 
     def _below_top(self, builder: Builder, predicted: int) -> int:
         """Logits minus the largest of them: at most 0."""
@@ -80,9 +77,9 @@ class TemperatureMonitor(OutputScore):
         "Guo, Pleiss, Sun, Weinberger: On Calibration of Modern Neural Networks, ICML 2017"
     )
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels."""
-        super().fit(recording)
+        super()._fit(recording)
         z = logits_values(recording, self.taps[0])
         labels = np.asarray(recording.labels)
         rows = np.arange(len(z))
@@ -92,7 +89,6 @@ class TemperatureMonitor(OutputScore):
 
         bounds = tuple(np.log(TEMPERATURES))
         self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         odds = softmax_odds(builder, self.taps[0], predicted, self.temperature_)
@@ -137,15 +133,14 @@ class EnergyMonitor(OutputScore):
         super().__init__(taps)
         self.temperature = temperature
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Raises CompileError for probabilities: whatever the logits were, theirs is 0."""
-        super().fit(recording)
+        super()._fit(recording)
         if recording.tap(self.taps[0]).probabilities and self.temperature == 1:
             raise CompileError(
                 "energy: the model gives probabilities and no logits, and the energy of "
                 "probabilities is always 0: choose another monitor, as msp_t"
             )
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         z = logits_of(builder, self.taps[0], predicted)

@@ -7,7 +7,7 @@ distance gamma; here they are packed words, from which the distance itself is co
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.dense import dense_layers
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.program.ops import MAX_PATTERN
 from edgemon.compiler.program.patterns import bdd_nodes, packed
@@ -25,7 +25,6 @@ from edgemon.compiler.recording.recording import Recording
 Reals = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-THRESHOLDS = ("zero", "median")
 MOST_ROWS = 4000  # of a class, from which typical patterns are chosen
 NEARLY_ALL = 0.95  # bits that are on: such patterns say nothing
 BDD_NODE_BYTES = 8  # a bit's number and two nodes, packed tightly
@@ -53,6 +52,9 @@ class PatternMonitor(MonitorEstimator):
         "per_class": (1, 100_000),
         "gamma": (0, MAX_PATTERN),
     }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"threshold": ("zero", "median")}
+    from_model: ClassVar[tuple[str, ...]] = ("taps", "head")
+    needs: ClassVar[Needs] = Needs.RIGHT
     what: ClassVar[str] = "activation pattern unlike those of its class"
     source: ClassVar[str] = (
         "Cheng, Nührenberg, Yasuoka: Runtime Monitoring Neuron Activation Patterns. DATE 2019"
@@ -76,29 +78,14 @@ class PatternMonitor(MonitorEstimator):
         self.gamma = gamma
         self.seed = seed
 
-    def check_settings(self) -> None:
-        super().check_settings()
-        if self.threshold not in THRESHOLDS:
-            raise CompileError(
-                f"--monitor pattern: threshold={self.threshold!r} is unknown; "
-                f"use {', '.join(THRESHOLDS)}"
-            )
+    def analyse(self, model: Model) -> Analysis:
+        head = tuple((v.input_tensor.name, v.kernel) for v in dense_layers(model)[-1:])
+        return Analysis(self.default_taps, {"head": head})
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
-        layers = dense_layers(model)
-        if layers:
-            self.head = ((layers[-1].input_tensor.name, layers[-1].kernel),)
-        return self.default_taps
-
-    def fit(self, recording: Recording) -> Self:
-        """Needs labels. Raises CompileError without a correctly classified row, or if the layer
-        is too wide."""
-        self.check_taps()
-        self.check_settings()
+    def _fit(self, recording: Recording) -> None:
+        """Needs labels. Raises CompileError if the layer is too wide."""
         (name,) = self.taps
         right = np.flatnonzero(recording.correct)
-        if not right.size:
-            raise CompileError("pattern: no fit row is classified correctly; check --preprocess")
         x = recording.features(name)
         self.threshold_ = (
             np.median(x, axis=0) if self.threshold == "median" else np.zeros(x.shape[1])
@@ -112,7 +99,6 @@ class PatternMonitor(MonitorEstimator):
             own = own if self.index_ is None else own[:, self.index_[c]]
             self.rows_.append(len(own))
             self.patterns_.append(self._kept(own))
-        return self
 
     def _chosen(self, width: int, classes: int) -> npt.NDArray[np.intp] | None:
         """(classes, neurons), or None for all."""

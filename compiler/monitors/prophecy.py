@@ -8,7 +8,7 @@ which neurons are on.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,13 @@ from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.splits import divide
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods.prophecy import RIGHT, WRONG, Prophecy, Settings
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.net_votes import majority, worth
 from edgemon.compiler.monitors.shared.tree_rules import leaf_counts, rules
 from edgemon.compiler.program.forest import Forest
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
-
-VOTE = 1 << 14  # a layer's vote in a leaf's value; the rest ranks rows with equal votes
 
 
 class ProphecyMonitor(MonitorEstimator):
@@ -36,9 +34,8 @@ class ProphecyMonitor(MonitorEstimator):
     neuron is above 0 instead of on its value. ``only_pure`` drops the vote of a leaf that holds
     right and wrong rows. Of a feature map the trees read each channel's mean.
 
-    A leaf is worth +-VOTE (0 if its vote is dropped) plus a small term that grows with its share of
-    wrong rows, so that one whole number carries the vote exactly and still ranks rows. Shown in net
-    votes.
+    A leaf is worth its vote (0 if it is dropped) plus a small term that grows with its share of
+    wrong rows; see ``net_votes``.
     """
 
     kind: ClassVar[str] = "prophecy"
@@ -50,6 +47,7 @@ class ProphecyMonitor(MonitorEstimator):
         "min_rows": (1, 1_000_000),
         "validation": (0.05, 0.5),
     }
+    needs: ClassVar[Needs] = Needs.BOTH
     what: ClassVar[str] = "majority of one decision tree a layer"
     source: ClassVar[str] = (
         "Gopinath, Converse, Pasareanu, Taly: Property Inference for Deep Neural Networks. ASE 2019"
@@ -77,11 +75,9 @@ class ProphecyMonitor(MonitorEstimator):
         self.validation = validation
         self.seed = seed
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs right and wrong rows among the fit rows."""
-        self.check_taps()
-        self.check_settings()
-        wrong = self.require_both(recording)
+        wrong = ~recording.correct
         self.wrong_rows_ = int(wrong.sum())
         self.symbols_ = ["channel" if recording.tap(n).channels else "x" for n in self.taps]
         train, held_out = self._parts(wrong, recording.groups)
@@ -92,7 +88,6 @@ class ProphecyMonitor(MonitorEstimator):
         )
         self.fit_counts_ = self._counts(seen, wrong[train])
         self.validation_counts_ = self._counts(unseen, wrong[held_out])
-        return self
 
     def _parts(
         self, wrong: npt.NDArray[np.bool_], groups: Codes | None
@@ -131,26 +126,19 @@ class ProphecyMonitor(MonitorEstimator):
         ]
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
-        total: int | None = None
+        total = -1
         trees = self.method_.trees_
         for name, tree in zip(self.taps, trees, strict=True):
             votes, share = self.method_.node_votes(tree), self.method_.wrong_shares(tree)
-            fine = np.trunc((share - 0.5) * 2 * (VOTE // 2 - 1) / len(trees))
-            worth = np.select([votes == WRONG, votes == RIGHT], [VOTE, -VOTE], 0)
-            forest = Forest.from_sklearn([tree.tree_], [worth + fine])
+            net = np.select([votes == WRONG, votes == RIGHT], [1.0, -1.0], 0.0)
+            leaves = worth(net, (share - 0.5) * 2, len(trees))
+            forest = Forest.from_sklearn([tree.tree_], [leaves])
             if self.on_off:
                 on = np.where(forest.is_leaf, forest.threshold, 0.0)
                 forest = replace(forest, threshold=on)
             node = builder.node("trees", builder.features(name), tables=forest.pack("float64"))
-            total = node if total is None else builder.node("add", total, node)
-        if total is None:
-            raise CompileError("prophecy: fit first")
-        return Score(
-            total,
-            alarm_above=VOTE // 2 - 1,
-            uncertain_above=-(VOTE // 2),
-            display_scale=1.0 / VOTE,
-        )
+            total = node if total < 0 else builder.node("add", total, node)
+        return majority(total)
 
     def reason(self) -> str:
         return "the layers' rules predict a wrong answer: {score} net votes of " + str(

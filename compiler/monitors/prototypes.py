@@ -7,7 +7,7 @@ of all rows.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,11 +54,9 @@ class PrototypesMonitor(MonitorEstimator):
     def least_bytes(self, recording: Recording) -> int:
         return recording.n_classes * self.per_class * recording.width(self.taps)
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels; prototypes are of correctly classified rows. A class without such rows
         borrows the centre of all."""
-        self.check_taps()
-        self.check_settings()
         x = _normalised(joined_values(recording, self.taps))
         labels = np.asarray(recording.labels)
         centres = np.stack(
@@ -69,7 +67,6 @@ class PrototypesMonitor(MonitorEstimator):
         )
         self.unit_ = float(np.abs(centres).max() / 127) or 1.0
         self.codes_ = np.rint(centres / self.unit_).astype(np.int8)
-        return self
 
     def _centres(self, x: Floats, fallback: Floats) -> Floats:
         """(per_class, width): cluster centres, repeated where there are fewer rows."""
@@ -110,11 +107,10 @@ class PrototypeOddsMonitor(PrototypesMonitor):
     kind: ClassVar[str] = "prototype_odds"
     what: ClassVar[str] = "nearer to the typical rows of another class"
 
-    def fit(self, recording: Recording) -> Self:
-        super().fit(recording)
+    def _fit(self, recording: Recording) -> None:
+        super()._fit(recording)
         x = _normalised(joined_values(recording, self.taps))[:SAMPLE]
         self.sharpness_ = self._sharpness(x, np.asarray(recording.labels)[:SAMPLE])
-        return self
 
     def _sharpness(self, x: Floats, labels: npt.NDArray[Any]) -> float:
         """The inverse variance with the least negative log-likelihood of the labels."""

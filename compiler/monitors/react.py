@@ -8,7 +8,7 @@ the logits that the clipped features give.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.shared.vectors import log_odds_against, logits_values, negated
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
-
-SCORES = ("energy", "msp")
 
 
 class RectifiedMonitor(MonitorEstimator):
@@ -36,6 +34,7 @@ class RectifiedMonitor(MonitorEstimator):
     most_taps: ClassVar[int | None] = 2
     reads_layers: ClassVar[bool] = False
     limits: ClassVar[dict[str, tuple[float, float]]] = {"percentile": (1, 100)}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"score": ("energy", "msp")}
     what: ClassVar[str] = "weak evidence once strong activations are clipped"
     source: ClassVar[str] = (
         "Sun, Guo, Li: ReAct: Out-of-distribution Detection With Rectified Activations, "
@@ -49,17 +48,8 @@ class RectifiedMonitor(MonitorEstimator):
         self.percentile = percentile
         self.score = score
 
-    def check_settings(self) -> None:
-        super().check_settings()
-        if self.score not in SCORES:
-            raise CompileError(
-                f"--monitor react: score={self.score!r} is unknown; use {', '.join(SCORES)}"
-            )
-
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs no labels."""
-        self.check_taps()
-        self.check_settings()
         features, logits = self.taps
         x, z = recording.features(features), logits_values(recording, logits)
         positive = x[x > 0]
@@ -74,7 +64,6 @@ class RectifiedMonitor(MonitorEstimator):
         self.bias_ = z.mean(axis=0) - self.weight_ @ mean
         residual = z - x @ weight - self.bias_
         self.explained_ = 1 - float(residual.var() / z.var()) if z.var() else 1.0
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = builder.features(self.taps[0])

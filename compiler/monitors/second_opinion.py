@@ -6,7 +6,7 @@ moderate where it is unsure itself. ``rule`` is that of ``disagreement.alarm_thr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
-from edgemon.compiler.monitors.shared.disagreement import alarm_threshold, require_rule
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold
 from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
@@ -43,6 +43,8 @@ class LinearOpinion(MonitorEstimator):
 
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
+    needs: ClassVar[Needs] = Needs.CLASSES
 
     weight_: Floats
     bias_: Floats
@@ -55,23 +57,16 @@ class LinearOpinion(MonitorEstimator):
     def least_bytes(self, recording: Recording) -> int:
         return 2 * recording.n_classes * recording.width(self.taps)  # weights of 16 bits or more
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels of at least two classes. Learns from the labels, never from the model's
         answers."""
-        self.check_taps()
-        self.check_settings()
-        require_rule(self.kind, self.rule)
         labels = np.asarray(recording.labels)
-        present, counts = np.unique(labels, return_counts=True)
-        if len(present) < 2 or counts.max() == len(labels):
-            raise CompileError(f"{self.kind}: the fit rows are all of one class")
         self.n_classes_ = recording.n_classes
         x = joined_values(recording, self.taps)
         self._choose(x, labels, recording.groups)
         self.weight_, self.bias_ = self._learn(x, labels)
         self.accuracy_ = float((self.answers(recording) == labels).mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
-        return self
 
     def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
         """A hook: settle what is to be chosen before anything is learned."""

@@ -22,8 +22,8 @@ def assign_taps(
     """Give each estimator its taps, and members of fusions theirs; returns all tensors to tap, the
     model's output first. ``left_out`` gets the defaults that this model cannot give. Raises
     CompileError for taps of a mirrored image that is none."""
-    analysed = [(e, e.analyse(model)) for e in estimators]
-    analysed += [(m, m.analyse(model)) for e in estimators for m in e.members]
+    analysed = [(e, _analysed(e, model)) for e in estimators]
+    analysed += [(m, _analysed(m, model)) for e in estimators for m in e.members]
     readers = [pair for pair in analysed if not pair[0].learns_from_held_out]
     own = _chosen([e for e, _ in readers], text)
     graph = model.graph
@@ -45,6 +45,13 @@ def assign_taps(
         estimator.without(())
     _require_mirrorable(model, wanted, preprocess)
     return tuple(wanted)
+
+
+def _analysed(estimator: MonitorEstimator, model: Model) -> tuple[str, ...]:
+    """Let it have what it finds in the model; returns the taps that it would read."""
+    found = estimator.analyse(model)
+    estimator.set_params(**found.parameters)
+    return found.taps
 
 
 def _without(rules: Sequence[str]) -> str:

@@ -7,13 +7,13 @@ Waeselynck: "Benchmarking Safety Monitors for Image Classifiers with Machine Lea
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.box.layer_boxes import Growth, LayerBoxes
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.net_votes import majority, worth
 from edgemon.compiler.monitors.shared.projections import (
     FirstAndLast,
     IsomapLandmarks,
@@ -21,14 +21,11 @@ from edgemon.compiler.monitors.shared.projections import (
     Projection,
     Unprojected,
 )
-from edgemon.compiler.program.forest import Forest, Row
+from edgemon.compiler.monitors.shared.steps import forest_of
+from edgemon.compiler.program.forest import Forest
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
-PROJECTIONS = ("none", "simple", "pca", "isomap")
-LAYERS_RULES = ("any", "majority")
-
-VOTE = 1 << 14  # a layer's vote under "majority"; the rest ranks rows with equal votes
 # Ranges outside, or inside, that a vote tells apart.
 STEPS = np.geomspace(1e-3, 10.0, 31)
 
@@ -62,6 +59,11 @@ class BoxMonitor(MonitorEstimator):
         "dimensions": (1, 256),
         "landmarks": (2, 256),
     }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        "projection": ("none", "simple", "pca", "isomap"),
+        "layers_rule": ("any", "majority"),
+    }
+    needs: ClassVar[Needs] = Needs.RIGHT
     what: ClassVar[str] = "activation outside the boxes of its class"
     source: ClassVar[str] = (
         "Henzinger, Lukina, Schilling: Outside the Box: Abstraction-Based Monitoring of Neural "
@@ -92,22 +94,9 @@ class BoxMonitor(MonitorEstimator):
         self.layers_rule = layers_rule
         self.seed = seed
 
-    def check_settings(self) -> None:
-        super().check_settings()
-        for name, known in (("projection", PROJECTIONS), ("layers_rule", LAYERS_RULES)):
-            value = getattr(self, name)
-            if value not in known:
-                raise CompileError(
-                    f"--monitor box: {name}={value!r} is unknown; use {', '.join(known)}"
-                )
-
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs labels; classes without a correctly classified row get no box (always alarm)."""
-        self.check_taps()
-        self.check_settings()
         right = np.flatnonzero(recording.correct)
-        if not right.size:
-            raise CompileError("box: no fit row is classified correctly; check the preprocessing")
         growth = Growth(self.gamma, self.floor, self.tau, self.max_clusters, self.seed)
         classes = recording.predicted[right]
         self.layers_ = [
@@ -116,7 +105,6 @@ class BoxMonitor(MonitorEstimator):
             )
             for name in self.taps
         ]
-        return self
 
     def _projection(self) -> Projection:
         return {
@@ -139,12 +127,7 @@ class BoxMonitor(MonitorEstimator):
         if self.layers_rule == "any":
             return Score(builder.node("max", together), alarm_above=0.0)
         votes = builder.node("trees", together, tables=_votes(len(scores)).pack("float64"))
-        return Score(
-            votes,
-            alarm_above=VOTE // 2 - 1,
-            uncertain_above=-(VOTE // 2),
-            display_scale=1.0 / VOTE,
-        )
+        return majority(votes)
 
     def reason(self) -> str:
         if len(self.taps) > 1 and self.layers_rule == "majority":
@@ -162,32 +145,8 @@ class BoxMonitor(MonitorEstimator):
 
 
 def _votes(layers: int) -> Forest:
-    """One tree a layer on the layer's score: +-VOTE outside or inside, and a term that grows with
-    the score but never outweighs a vote."""
-    thresholds = np.concatenate([-STEPS[::-1], [0.0], STEPS])
-    ranks = np.arange(thresholds.size + 1) - thresholds.size / 2
-    fine = np.trunc(ranks / np.abs(ranks).max() * (VOTE // 2 - 1) / layers)
-    values = np.where(ranks > 0, VOTE, -VOTE) + fine
-    rows: list[Row] = []
-    roots, depths = [], []
-    for layer in range(layers):
-        roots.append(len(rows))
-        depths.append(_search(rows, layer, thresholds.tolist(), values.tolist()))
-    return Forest.from_rows(rows, roots, depths)
-
-
-def _search(rows: list[Row], feature: int, thresholds: list[float], values: list[float]) -> int:
-    """Appends a balanced search tree, level by level; returns its depth."""
-    level, depth = [(0, len(thresholds))], 0  # leaves first .. last
-    while level:
-        following = len(rows) + len(level)
-        below: list[tuple[int, int]] = []
-        for first, last in level:
-            if first == last:
-                rows.append((0, np.inf, len(rows), values[first]))
-                continue
-            middle = (first + last) // 2
-            rows.append((feature, thresholds[middle], following + len(below), 0.0))
-            below += [(first, middle), (middle + 1, last)]
-        level, depth = below, depth + bool(below)
-    return depth
+    """One step function a layer of the layer's score: outside or inside, and a term that grows with
+    the score."""
+    knots = np.concatenate([-STEPS[::-1], [0.0], STEPS])
+    ranks = np.arange(knots.size + 1) - knots.size / 2
+    return forest_of([(knots, worth(np.sign(ranks), ranks / np.abs(ranks).max(), layers))] * layers)

@@ -9,9 +9,8 @@ theirs is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +22,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import Table, fused, own_cost, table_of
-from edgemon.compiler.monitors.fusion.tails import UNIT, Surprise
+from edgemon.compiler.monitors.shared.tails import UNIT, Surprise
 from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.program.quantise import quantise
 from edgemon.compiler.recording.evaluation import predicted_class
@@ -56,13 +55,14 @@ class Term:
 
 class FusionMonitor(MonitorEstimator):
     """Base of the profiles. ``signals`` are monitors that learn from errors, ``novelty`` ones that
-    do not; ``mirror``: may one cost a second inference, on the mirrored image? After ``fit`` the
+    do not; ``unavailable`` are kinds of signals that the model cannot give, and why; ``mirror``:
+    may one cost a second inference, on the mirrored image? After ``fit`` the
     members know the fit rows; ``combine`` learns the rest from held-out rows, on which the members
     are as surprised as they will be on the device."""
 
     most_taps: ClassVar[int | None] = None
     learns_from_held_out: ClassVar[bool] = True
-    unavailable_: Mapping[str, str] = MappingProxyType({})  # signals that a model cannot give
+    from_model: ClassVar[tuple[str, ...]] = ("taps", "signals", "novelty", "unavailable")
     left_out_: dict[str, str]
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
@@ -80,6 +80,7 @@ class FusionMonitor(MonitorEstimator):
         budget_us: float = 0.0,
         seed: int = 0,
         mirror: bool = False,
+        unavailable: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.taps = taps
         self.signals = signals
@@ -89,6 +90,7 @@ class FusionMonitor(MonitorEstimator):
         self.budget_us = budget_us
         self.seed = seed
         self.mirror = mirror
+        self.unavailable = unavailable
 
     @property
     def members(self) -> tuple[MonitorEstimator, ...]:
@@ -100,11 +102,9 @@ class FusionMonitor(MonitorEstimator):
         self.taps = tuple(dict.fromkeys(tap for m in self.members for tap in m.taps))
         return self
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Fit the members; those that cannot learn from these rows are left out, with the reason
         in ``left_out_``."""
-        self.check_taps()
-        self.check_settings()
         fitted, left_out = [], {}
         for member in self.members:
             least = member.least_bytes(recording) / KILOBYTE
@@ -120,12 +120,12 @@ class FusionMonitor(MonitorEstimator):
             except CompileError as error:
                 fitted = [m for m in fitted if m is not member]
                 left_out[member.kind] = str(error)
-        return self.take(fitted, left_out)
+        self.take(fitted, left_out)
 
     def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
         """Take members that are fitted already, and why others could not be; ``left_out_`` has
         that, what the model itself could not give, and later what ``combine`` left out."""
-        self.members_, self.left_out_ = tuple(fitted), {**self.unavailable_, **left_out}
+        self.members_, self.left_out_ = tuple(fitted), {**dict(self.unavailable), **left_out}
         if not any(m in self.signals for m in fitted):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "

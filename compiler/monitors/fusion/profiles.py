@@ -8,7 +8,7 @@ from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
-from edgemon.compiler.monitors.estimator import MonitorEstimator
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
@@ -30,10 +30,9 @@ class ErrorsMonitor(FusionMonitor):
         "Fisher's combination of tail probabilities, weighed by logistic regression"
     )
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals, self.unavailable_ = _error_signals(model, self.seed, mirror=self.mirror)
-        self.novelty = ()
-        return ()
+    def analyse(self, model: Model) -> Analysis:
+        signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
+        return _found(signals, (), unavailable)
 
 
 class ScodMonitor(FusionMonitor):
@@ -47,16 +46,26 @@ class ScodMonitor(FusionMonitor):
         "for the task"
     )
 
-    def analyse(self, model: Model) -> tuple[str, ...]:
-        self.signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
-        self.novelty = (DensityMonitor(),)
+    def analyse(self, model: Model) -> Analysis:
+        signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
+        novelty: tuple[MonitorEstimator, ...] = (DensityMonitor(),)
         features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
         if "penultimate" in tap_rules.suggest(model.graph):
-            self.novelty += features
+            novelty += features
         else:
             unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
-        self.unavailable_ = unavailable
-        return ()
+        return _found(signals, novelty, unavailable)
+
+
+def _found(
+    signals: tuple[MonitorEstimator, ...], novelty: tuple[MonitorEstimator, ...],
+    unavailable: dict[str, str],
+) -> Analysis:  # fmt: skip
+    return Analysis(
+        parameters={
+            "signals": signals, "novelty": novelty, "unavailable": tuple(unavailable.items()),
+        }
+    )  # fmt: skip
 
 
 def _error_signals(

@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.cost.bill import Bill, Cost
-from edgemon.compiler.monitors.fusion.tails import STEPS, UNIT, Surprise, forest_of
+from edgemon.compiler.monitors.shared.steps import forest_of
+from edgemon.compiler.monitors.shared.tails import STEPS, UNIT, Surprise
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.compiler.program.quantise import quantise
 from edgemon.compiler.promise.calibration import set_thresholds
 from edgemon.targets import OpTimes
 
 Floats = npt.NDArray[np.float64]
-Table = tuple[Floats, Floats]  # knots and whole values, see ``tails.forest_of``
+Table = tuple[Floats, Floats]  # knots and whole values, see ``steps.forest_of``
 
 
 def table_of(surprise: Surprise, weight: float = 1.0) -> Table:

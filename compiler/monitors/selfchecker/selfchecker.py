@@ -8,7 +8,7 @@ exact one's.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from threadpoolctl import threadpool_limits
 
@@ -58,6 +58,7 @@ class SelfCheckerMonitor(MonitorEstimator):
         "validation": (0.01, 0.9),
         "exact_rows": (2, 1_000_000),
     }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES, "form": ("auto", *FORMS)}
     what: ClassVar[str] = "layers that infer another class"
     source: ClassVar[str] = (
         "Xiao, Beschastnikh, Rosenblum, Sun, Elbaum, Lin, Dong: Self-Checking Deep Neural Networks "
@@ -84,23 +85,12 @@ class SelfCheckerMonitor(MonitorEstimator):
         self.exact_rows = exact_rows
         self.seed = seed
 
-    def check_settings(self) -> None:
-        super().check_settings()
-        for name, known in (("rule", RULES), ("form", ("auto", *FORMS))):
-            if getattr(self, name) not in known:
-                raise CompileError(
-                    f"--monitor selfchecker: {name}={getattr(self, name)!r} is unknown; "
-                    f"use {', '.join(known)}"
-                )
-
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         """Needs right and wrong rows among the validation rows."""
-        self.check_taps()
-        self.check_settings()
         with threadpool_limits(1):  # many small products: threads would wait for each other
-            return self._fit(recording, self._split(recording))
+            self._learn(recording, self._split(recording))
 
-    def _fit(self, recording: Recording, rows: Rows) -> Self:
+    def _learn(self, recording: Recording, rows: Rows) -> None:
         held_out = recording.take(rows.validation)
         assert held_out.labels is not None
         workshops = self._workshops(recording, rows)
@@ -130,7 +120,7 @@ class SelfCheckerMonitor(MonitorEstimator):
             self.doubts_ = [DoubtScale(d, ~held_out.correct) for d in heard.doubts.T]
             excess = self._size_bytes(recording) - self._budget
             if excess <= 0:
-                return self
+                return
             most_bytes -= excess
 
     def _size_bytes(self, recording: Recording) -> int:

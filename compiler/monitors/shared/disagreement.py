@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.tuning import best_mcc_threshold, folds
 
@@ -24,12 +23,6 @@ Integers = npt.NDArray[np.int64]
 Classifier = Callable[[Floats, Integers, Floats], Floats]
 
 RULES = ("mcc", "disagreement")
-
-
-def require_rule(kind: str, rule: str) -> None:
-    """Raises CompileError unless there is such a rule."""
-    if rule not in RULES:
-        raise CompileError(f"--monitor {kind}: rule={rule}; use {' or '.join(RULES)}")
 
 
 def alarm_threshold(

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.monitors.estimator import Score
-from edgemon.compiler.monitors.fusion.tails import STEPS, Surprise, forest_of
+from edgemon.compiler.monitors.shared.steps import forest_of
+from edgemon.compiler.monitors.shared.tails import STEPS, Surprise
 from edgemon.compiler.program.ir import Builder
 
 Floats = npt.NDArray[np.float64]

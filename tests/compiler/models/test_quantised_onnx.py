@@ -140,7 +140,7 @@ def test_a_signal_without_its_tap_is_left_out_and_said(model: Model) -> None:
     output, logits, hidden = _chosen(model)
     (fusion,) = parse("auto")
     assert isinstance(fusion, FusionMonitor)
-    fusion.analyse(model)
+    fusion.set_params(**fusion.analyse(model).parameters)
     for member in fusion.members:
         names = {"msp_t": (logits.name,), "forest": ("input", hidden.name, logits.name)}
         names |= {"fdbd": (hidden.name, logits.name), "boosted_opinion": ("input",)}

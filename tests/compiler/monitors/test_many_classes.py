@@ -40,11 +40,11 @@ def test_what_cannot_fit_the_budget_is_not_fitted(
     """1,001 classes took 19.8 GB and ten minutes, for signals that no budget had room for."""
     rows = many(tmp_path, 1001, 1280, 40)
 
-    def fit(self: Any, _recording: Recording) -> Any:
+    def fit(self: Any, _recording: Recording) -> None:
         raise AssertionError(f"{self.kind} was fitted")
 
     for kind in LARGE:
-        monkeypatch.setattr(MONITORS[kind], "fit", fit)
+        monkeypatch.setattr(MONITORS[kind], "_fit", fit)
     made = {k: MONITORS[k](taps=TAPS.get(k, ("features",))) for k in ("msp_t", *LARGE)}
     fusion = MONITORS["scod"](
         taps=("features", "logits"),

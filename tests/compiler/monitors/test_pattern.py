@@ -155,6 +155,7 @@ def test_the_last_layer_of_a_model_ranks_neurons(tmp_path: Path) -> None:
     model = open_model(DEMO / "digits_int8.tflite", tmp_path)
     (monitor,) = parse("pattern:neurons=7:gamma=1")
     assert isinstance(monitor, PatternMonitor)
-    assert monitor.analyse(model) == ("penultimate",)
-    ((_, kernel),) = monitor.head
+    found = monitor.analyse(model)
+    assert found.taps == ("penultimate",)
+    ((_, kernel),) = found.parameters["head"]
     assert kernel.shape[1] == 8

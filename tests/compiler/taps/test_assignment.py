@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import parse
@@ -30,9 +32,24 @@ def test_what_the_model_cannot_give_is_said(tmp_path: Path) -> None:
     left_out: list[LeftOut] = []
     assign_taps(model, [fusion], "", Preprocess(), left_out)
     names = {m.kind for m in fusion.members}
-    assert names.isdisjoint(fusion.unavailable_)
-    assert "more than 256 would not stay small" in fusion.unavailable_["forest"]
-    assert fusion.unavailable_["boosted_opinion"] == fusion.unavailable_["forest"]
+    unavailable = dict(fusion.unavailable)
+    assert names.isdisjoint(unavailable)
+    assert "more than 256 would not stay small" in unavailable["forest"]
+    assert unavailable["boosted_opinion"] == unavailable["forest"]
+
+
+@pytest.mark.parametrize("kind", ["errors", "scod", "deepinfer", "pattern"])
+def test_to_analyse_a_model_changes_no_estimator(
+    kind: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Signals, dense layers and reasons were set in passing, and taps returned."""
+    model = open_model(tiny(), tmp_path)
+    (estimator,) = parse(kind)
+    before = repr(vars(estimator))
+    found = estimator.analyse(model)
+    assert found.parameters.keys() <= set(estimator.from_model)
+    assert found.parameters
+    assert repr(vars(estimator)) == before
 
 
 def test_a_default_tap_that_the_model_lacks_is_said(tmp_path: Path) -> None:

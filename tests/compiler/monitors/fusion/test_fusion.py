@@ -22,7 +22,7 @@ from edgemon.compiler.monitors.fusion import stack
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.fusion.stack import Choice, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import own_cost
-from edgemon.compiler.monitors.fusion.tails import STEPS, Surprise
+from edgemon.compiler.monitors.shared.tails import STEPS, Surprise
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof.prove import prove

@@ -85,7 +85,7 @@ def test_too_few_errors_leave_it_at_disagreement(rows: Recording) -> None:
 
 @pytest.mark.parametrize("kind", ["boosted_opinion", "mahalanobis_gap", "second_opinion"])
 def test_a_rule_that_does_not_exist(kind: str, rows: Recording) -> None:
-    with pytest.raises(CompileError, match="rule=best; use mcc or disagreement"):
+    with pytest.raises(CompileError, match="rule='best' is unknown; use mcc, disagreement"):
         MONITORS[kind](taps=("features",), rule="best").fit(rows)
 
 

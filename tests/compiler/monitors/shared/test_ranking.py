@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 import pytest
 
@@ -25,8 +23,8 @@ class Useless(MonitorEstimator):
     def __init__(self, taps: tuple[str, ...] = ("features",), times: float = 0.0) -> None:
         self.taps, self.times = taps, times
 
-    def fit(self, recording: Recording) -> Self:  # noqa: ARG002
-        return self
+    def _fit(self, recording: Recording) -> None:
+        """Nothing to learn."""
 
     def reason(self) -> str:
         return "{score}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, Score
-from edgemon.compiler.monitors.fusion.tails import STEPS
+from edgemon.compiler.monitors.shared.tails import STEPS
 from edgemon.compiler.monitors.shared.ties import TieBreak, ties_cost_power
 from edgemon.compiler.monitors.shared.vectors import softmax_odds
 from edgemon.compiler.program import reference
@@ -36,9 +36,8 @@ class TwoValued(MonitorEstimator):
     def __init__(self, taps: tuple[str, ...] = ("features",)) -> None:
         self.taps = taps
 
-    def fit(self, recording: Recording) -> Self:
+    def _fit(self, recording: Recording) -> None:
         self.median_ = float(np.median(recording.features("features")[:, 0]))
-        return self
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002
         first = builder.node(

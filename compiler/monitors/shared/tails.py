@@ -1,14 +1,11 @@
-"""Tail probabilities of scores as step functions, and sums of them as one forest."""
+"""Tail probabilities of scores as step functions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from edgemon.compiler.program.forest import Forest, Row
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,27 +41,3 @@ class Surprise:
     def __call__(self, scores: Floats) -> Floats:
         """-log p of scores (n,), in steps."""
         return np.asarray(self.values[np.searchsorted(self.knots, scores, side="left")])
-
-
-def forest_of(tables: Sequence[tuple[Floats, Floats]]) -> Forest:
-    """A forest that sums step functions, one of each feature: pairs of ascending knots (k,) and
-    whole values (k + 1,)."""
-    rows: list[Row] = []
-    roots: list[int] = []
-    depths: list[int] = []
-    for feature, (knots, values) in enumerate(tables):
-        roots.append(len(rows))
-        level, depth = [(0, len(values))], 0
-        while level:
-            following = len(rows) + len(level)
-            below: list[tuple[int, int]] = []
-            for first, end in level:
-                if end - first == 1:
-                    rows.append((0, np.inf, len(rows), float(values[first])))
-                    continue
-                middle = (first + end) // 2
-                rows.append((feature, float(knots[middle - 1]), following + len(below), 0.0))
-                below += [(first, middle), (middle, end)]
-            level, depth = below, depth + bool(below)
-        depths.append(depth)
-    return Forest.from_rows(rows, roots, depths)
