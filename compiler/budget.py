@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.targets import KILOBYTES, MICROSECONDS, Budget, Target
 
@@ -54,9 +54,7 @@ def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
             f"{budget.microseconds:g}"
         )
     if missed:
-        each = "; ".join(
-            f"{m.name} {bill.together(fitted.explained(i))}" for i, m in enumerate(fitted.judges)
-        )
+        each = "; ".join(f"{judge.name} {judge.cost}" for judge in fitted.judges)
         raise BudgetError(
             f"budget missed: {'; '.join(missed)} ({each}): choose fewer monitors or smaller ones "
             f"(--monitor), {_room(fitted, bill, budget)}or allow more ({flags(budget)})"
@@ -65,8 +63,8 @@ def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
 
 def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
     """How fusions leave room for the other monitors, if they can: each takes what it is given."""
-    fusions = [e.kind for e in fitted.estimators if e.learns_from_held_out]
-    others = [i for i, e in enumerate(fitted.estimators) if e.kind not in fusions]
+    fusions = [j.name for j in fitted.judges if j.estimator.learns_from_held_out]
+    others = [i for i, judge in enumerate(fitted.judges) if judge.name not in fusions]
     if not fusions:
         return ""
     taken = bill.together(others)

@@ -7,24 +7,22 @@ by the reference, so that what was promised is what the device computes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.cost.bill import Bill
-from edgemon.compiler.data.splits import divide
+from edgemon.compiler.data.splits import Splits, divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.left_out import LeftOut, each
-from edgemon.compiler.monitors import MonitorEstimator, Score
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.fitted import Alone, Candidate, Fitted, FittedMonitor
+from edgemon.compiler.monitors.estimator import MonitorEstimator
+from edgemon.compiler.monitors.lowering import Lowered, lowered
 from edgemon.compiler.monitors.shared import ranking
-from edgemon.compiler.program.ir import Builder, Monitor, Program
-from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.calibration import drawn, enough, find_thresholds, set_thresholds
 from edgemon.compiler.promise.thresholds import Promise
-from edgemon.compiler.recording.evaluation import evaluate, predicted_class
+from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.statistics.quality import Quality, assess
@@ -36,84 +34,10 @@ LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A device program, ready to emit, and what is known about each of its monitors.
-
-    The program's monitors are the estimators' in their order, then the signals of fusions, which
-    never alarm by themselves and are there to be read."""
-
-    program: Program
-    estimators: tuple[MonitorEstimator, ...]
-    calibrated: tuple[bool, ...]  # was the threshold calibrated (else the method's own)?
-    quality: tuple[Quality, ...]  # on the test rows, a monitor
-    together: Quality  # of the artifact's verdict
-    on_test: Evaluation  # the reference's results for the test rows
-    alone: tuple[Alone | None, ...]  # a monitor, where the promise is of several together
-    threshold_rows: Recording  # held out for thresholds alone
-    draws: Recording  # those of them that thresholds were set on, see ``calibration.drawn``
-    comparison: tuple[Candidate, ...]  # of fusions' signals
-    raw: tuple[Quality | None, ...]  # of scores whose ties the softmax ranks: without that
-    # Where a monitor's score is the excess over the threshold of the predicted class: of each class
-    # that threshold, as people are shown scores. Empty otherwise.
-    class_thresholds: tuple[tuple[float, ...], ...]
-
-    @property
-    def tie_broken(self) -> tuple[bool, ...]:
-        """Is a monitor's score a rank, with ties broken by the softmax?"""
-        return tuple(r is not None for r in self.raw)
-
-    @property
-    def judges(self) -> tuple[Monitor, ...]:
-        """The program's monitors without the signals."""
-        return self.program.monitors[: len(self.estimators)]
-
-    @property
-    def left_out(self) -> list[LeftOut]:
-        """What fusions went without."""
-        fusions = (e for e in self.estimators if isinstance(e, FusionMonitor))
-        return [x for fusion in fusions for x in each(fusion.left_out_)]
-
-    def explained(self, index: int) -> list[int]:
-        """Positions of a judge and of the signals that explain it, which it needs on a device."""
-        estimator = self.estimators[index]
-        names = estimator.signal_names() if isinstance(estimator, FusionMonitor) else ()
-        return [index, *(i for i, m in enumerate(self.program.monitors) if m.name in names)]
-
-
-@dataclass(frozen=True)
-class Alone:
-    """A monitor at thresholds that promise of it alone what the verdict is promised."""
-
-    thresholds: tuple[float, ...]  # as people are shown scores; one, or one of each class
-    quality: Quality
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What a signal would be worth alone, at the same promise."""
-
-    signal: str
-    novelty: bool
-    kept: bool
-    size_bytes: int
-    estimated_us: float | None
-    quality: Quality
-    # Of one that answers itself: test rows that it alone has right, and that the model alone has.
-    opinion: tuple[int, int] | None = None
-    second_inference: bool = False  # which no cost here includes
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def fit_monitors(
     estimators: Sequence[MonitorEstimator],
     output: str,
-    rows: dict[str, Recording],
+    rows: Splits[Recording],
     promise: Promise,
     progress: Progress = unheard,
     *,
@@ -124,7 +48,7 @@ def fit_monitors(
     times: OpTimes | None = None,
     class_names: Sequence[str] = (),
 ) -> Fitted:
-    """Fit on ``rows["fit"]``, calibrate on ``rows["threshold"]``, assess on ``rows["test"]``.
+    """Fit on the fit rows, set thresholds on the threshold rows, assess on the test rows.
 
     Fusions learn their weights from half of the threshold rows, and all thresholds are then
     calibrated on the other half; where those would be too few for the promise, of a class too
@@ -140,113 +64,195 @@ def fit_monitors(
         times: of the device, for fusions that have a budget of time and for the comparison.
         class_names: of the model's classes, for messages.
     """
-    steps = len(estimators) + 1
-    fusions = [e for e in estimators if isinstance(e, FusionMonitor)]
-    fit_rows, threshold_rows = rows["fit"], rows["threshold"]
-    learn = fit_rows
-    if fusions:
-        judges = len(estimators)
-        own = threshold_halves(threshold_rows, promise, fusions[0].seed, seed, judges)
-        if own is not None:
-            learn, threshold_rows = own
-        else:
-            fit_rows, learn = divided(fit_rows, FIT_SHARE, fusions[0].seed)
-    for done, estimator in enumerate(estimators):
-        estimator.fit(fit_rows if estimator in fusions else rows["fit"])
-        progress(done + 1, steps)
-    for fusion in fusions:
-        combine(fusion, output, learn, times, per_class=bool(promise.per_class))
-    builder = Builder(rows["fit"].taps, real=True)
-    predicted = predicted_class(builder, builder.tap(output))
-    scores = [e.lower(builder, predicted) for e in estimators]
-    calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in scores)
-    plain = scores
-    recorded = [tap.name for tap in rows["fit"].taps]
-    ranks = logits if logits in recorded else output
-    looked, softmax = ranking.look(builder, predicted, plain, ranks, rows["fit"])
-    names = [e.kind for e in estimators]
-    known = [rows[part] for part in ("fit", "threshold")]
-    ranking.require_varied(builder, predicted, plain, names, looked, known)
-    # A fusion's score is a sum that explains itself; a rank would not.
-    asked = [c and e not in fusions for c, e in zip(calibrated, estimators, strict=True)]
-    scores = ranking.without_ties(builder, plain, asked, looked, softmax, promise.rate)
-    monitors = [*map(_undecided, estimators, scores)]
-    monitors += [signal for fusion in fusions for signal in _signals(fusion)]
-    program = quantise(builder.program(predicted, monitors)).trimmed()
-    held_out = [
-        drawn(r, promise, seed)
-        for r in (threshold_rows, *(_same_rows(r, threshold_rows) for r in other_kernels))
+    lessons, held_out = _lessons(estimators, rows, promise, seed)
+    _fit(estimators, rows.fit, lessons, output, promise, times, progress)
+    plain = lowered(estimators, rows.fit.taps, output)
+    calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in plain.scores)
+    ranked = _ranked(plain, estimators, calibrated, logits or output, rows, promise.rate)
+    court = _Court(
+        [drawn(r, promise, seed) for r in (held_out, *_same_rows(other_kernels, held_out))],
+        rows.test, promise, class_names,
+    )  # fmt: skip
+    raw = [
+        None if a is b else court.judged(plain.quantised([m]), (True,), alone=True).quality[0]
+        for a, b, m in zip(plain.scores, ranked.scores, plain.monitors(), strict=True)
     ]
-    unranked = [
-        None if a is b else _undecided(e, a)
-        for e, a, b in zip(estimators, plain, scores, strict=True)
-    ]
-    raw = tuple(_raw(builder, predicted, unranked, held_out, rows["test"], promise))
-    thresholds = find_thresholds(program, calibrated, held_out, promise, class_names)
-    shown = tuple(
-        tuple(map(m.shown, found)) if promise.per_class else ()
-        for m, found in zip(program.monitors, thresholds, strict=False)
+    signals = [signal for e in estimators for signal in e.signal_monitors()]
+    program = ranked.quantised([*ranked.monitors(), *signals])
+    whole = court.judged(program, calibrated)
+    alone = _alone(court, program, calibrated)
+    judges = tuple(
+        _judges(estimators, whole, calibrated, raw, alone, times, per_class=bool(promise.per_class))
     )
-    alone: tuple[Alone | None, ...] = (None,) * len(estimators)
-    if promise.whose == "verdict" and sum(calibrated) > 1:
-        alone = tuple(_alone(program, calibrated, held_out, rows["test"], promise))
-    program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
-    on_test = evaluate(program, rows["test"])
-    quality, together = _assess(on_test, ~rows["test"].correct, len(estimators))
-    comparison = [
-        candidate
-        for fusion in fusions
-        for candidate in _compare(fusion, output, held_out, rows["test"], promise, times)
-    ]
-    progress(steps, steps)
+    comparison = [c for e in estimators for c in _compare(e, output, court, times)]
+    progress(len(estimators) + 1, len(estimators) + 1)
     return Fitted(
-        program, tuple(estimators), calibrated, quality, together, on_test, alone, threshold_rows,
-        held_out[0], tuple(comparison),
-        raw,
-        shown,
+        whole.program, judges, whole.together, whole.on_test, held_out, court.held_out[0],
+        tuple(comparison),
     )  # fmt: skip
 
 
-def _alone(
-    program: Program, calibrated: tuple[bool, ...], held_out: Sequence[Recording], test: Recording,
-    promise: Promise,
-) -> Iterator[Alone | None]:  # fmt: skip
-    thresholds = find_thresholds(program, calibrated, held_out, promise.alone())
-    own = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
-    quality, _ = _assess(evaluate(own, test), ~test.correct, len(calibrated))
-    for monitor, found, judged in zip(program.monitors, thresholds, quality, strict=False):
-        yield Alone(tuple(map(monitor.shown, found)), judged) if found else None
+@dataclass(frozen=True, eq=False)
+class _Lessons:
+    """Rows for estimators that learn in two steps: those on which they are fitted, and those on
+    which they then see what their members are worth."""
+
+    fit: Recording
+    held_out: Recording
 
 
-def _raw(
-    builder: Builder, predicted: int, ranked: Sequence[Monitor | None],
-    held_out: Sequence[Recording], test: Recording, promise: Promise,
-) -> Iterator[Quality | None]:  # fmt: skip
-    """Of monitors whose ties are ranked: what the score itself is worth, at a threshold that
-    promises the same of it alone."""
-    for monitor in ranked:
-        if monitor is None:
-            yield None
-            continue
-        program = quantise(builder.program(predicted, [monitor])).trimmed()
-        thresholds = find_thresholds(program, (True,), held_out, promise.alone())
-        program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
-        yield _assess(evaluate(program, test), ~test.correct, 1)[0][0]
+def _lessons(
+    estimators: Sequence[MonitorEstimator], rows: Splits[Recording], promise: Promise, seed: int
+) -> tuple[_Lessons, Recording]:
+    """Also the threshold rows that are left for thresholds."""
+    first = next((e for e in estimators if e.learns_from_held_out), None)
+    if first is None:
+        return _Lessons(rows.fit, rows.fit), rows.threshold
+    own_seed = first.get_params()["seed"]
+    own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
+    if own is not None:
+        return _Lessons(rows.fit, own[0]), own[1]
+    return _Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
+
+
+def _fit(
+    estimators: Sequence[MonitorEstimator], rows: Recording, lessons: _Lessons, output: str,
+    promise: Promise, times: OpTimes | None, progress: Progress,
+) -> None:  # fmt: skip
+    for done, estimator in enumerate(estimators, 1):
+        estimator.fit(lessons.fit if estimator.learns_from_held_out else rows)
+        progress(done, len(estimators) + 1)
+    for estimator in estimators:
+        if estimator.learns_from_held_out:
+            combine(estimator, output, lessons.held_out, times, per_class=bool(promise.per_class))
 
 
 def combine(
-    fusion: FusionMonitor, output: str, rows: Recording, times: OpTimes | None = None, *,
+    fusion: MonitorEstimator, output: str, rows: Recording, times: OpTimes | None = None, *,
     per_class: bool = False,
 ) -> None:  # fmt: skip
     """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
     ``times`` of the device, if they are known; ``per_class``: will it have a threshold a class?"""
-    program, represented = members_program(fusion, output, rows)
+    program, represented = lowered(fusion.members_, rows.taps, output).represented()
     found = evaluate(program, rows).scores
     scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
     fusion.combine(
         np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups,
         thresholds=rows.n_classes if per_class else 1,
     )  # fmt: skip
+
+
+def _ranked(
+    plain: Lowered, estimators: Sequence[MonitorEstimator], calibrated: Sequence[bool],
+    logits: str, rows: Splits[Recording], rate: float,
+) -> Lowered:  # fmt: skip
+    """With the ties of scores ranked by the softmax where they would cost power. A fusion's score
+    stays: it is a sum that explains itself, and a rank would not."""
+    builder, predicted = plain.builder, plain.predicted
+    looked, softmax = ranking.look(builder, predicted, plain.scores, logits, rows.fit)
+    known = [rows.fit, rows.threshold]
+    ranking.require_varied(builder, predicted, plain.scores, plain.names, looked, known)
+    asked = [c and not e.learns_from_held_out for c, e in zip(calibrated, estimators, strict=True)]
+    scores = ranking.without_ties(builder, plain.scores, asked, looked, softmax, rate)
+    return replace(plain, scores=tuple(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A program with its thresholds set, and what came of them on the test rows."""
+
+    program: Program
+    # Of each monitor that judges, as people are shown scores: one, one of each class, or none.
+    thresholds: tuple[tuple[float, ...], ...]
+    on_test: Evaluation
+    quality: tuple[Quality, ...]  # of each monitor that judges
+    together: Quality
+
+
+@dataclass(frozen=True, eq=False)
+class _Court:
+    """Where thresholds are set and assessed."""
+
+    held_out: Sequence[Recording]  # one a kernel set; rows as they were drawn
+    test: Recording
+    promise: Promise
+    class_names: Sequence[str] = ()
+
+    def judged(
+        self, program: Program, calibrated: Sequence[bool], *, alone: bool = False
+    ) -> _Judged:
+        """The first monitors of a program, of which those that are ``calibrated`` get thresholds
+        that keep the promise: of their verdict together, or of each ``alone``."""
+        promise = self.promise.alone() if alone else self.promise
+        names = () if alone else self.class_names
+        found = find_thresholds(program, calibrated, self.held_out, promise, names)
+        shown = tuple(
+            tuple(map(m.shown, own)) for m, own in zip(program.monitors, found, strict=False)
+        )
+        program = set_thresholds(program, found, per_class=bool(promise.per_class))
+        on_test, wrong = evaluate(program, self.test), ~self.test.correct
+        quality = tuple(
+            assess(on_test.verdicts[:, i] != Verdict.TRUST, on_test.scores[i], wrong)
+            for i in range(len(calibrated))
+        )
+        together = assess(on_test.verdict != Verdict.TRUST, on_test.verdict, wrong)
+        return _Judged(program, shown, on_test, quality, together)
+
+
+def _alone(court: _Court, program: Program, calibrated: Sequence[bool]) -> list[Alone | None]:
+    """Of each monitor, where several are promised something together."""
+    if court.promise.whose != "verdict" or sum(calibrated) < 2:
+        return [None] * len(calibrated)
+    own = court.judged(program, calibrated, alone=True)
+    return [
+        Alone(own.thresholds[i], own.quality[i]) if yes else None
+        for i, yes in enumerate(calibrated)
+    ]
+
+
+def _judges(
+    estimators: Sequence[MonitorEstimator], whole: _Judged, calibrated: Sequence[bool],
+    raw: Sequence[Quality | None], alone: Sequence[Alone | None], times: OpTimes | None, *,
+    per_class: bool,
+) -> Iterator[FittedMonitor]:  # fmt: skip
+    program, bill = whole.program, Bill(whole.program, times)
+    position = {m.name: i for i, m in enumerate(program.monitors)}
+    for i, estimator in enumerate(estimators):
+        monitor = program.monitors[i]
+        own = program.only(monitor.name)
+        read = {tap.name for tap in own.taps}
+        yield FittedMonitor(
+            estimator, monitor, calibrated[i], whole.quality[i], raw[i], alone[i],
+            whole.thresholds[i] if per_class else (),
+            tuple(t for t in estimator.taps if t in read), own.second_inference,
+            bill.together([i, *(position[n] for n in estimator.signal_names())]),
+        )  # fmt: skip
+
+
+def _compare(
+    fusion: MonitorEstimator, output: str, court: _Court, times: OpTimes | None
+) -> Iterator[Candidate]:
+    """What each of a fusion's members would be worth alone."""
+    if not fusion.members_:
+        return
+    program, _ = lowered(fusion.members_, court.test.taps, output).represented()
+    judged = court.judged(program, (True,) * len(fusion.members_), alone=True)
+    bill = Bill(judged.program, times)
+    for i, (member, found) in enumerate(zip(fusion.members_, judged.quality, strict=True)):
+        cost = bill.together([i])
+        yield Candidate(
+            member.kind, fusion.is_novelty(member), fusion.is_kept(member), cost.size_bytes,
+            cost.microseconds, found, _opinion(member, court.test),
+            judged.program.only(member.kind).second_inference,
+        )  # fmt: skip
+
+
+def _opinion(member: MonitorEstimator, test: Recording) -> tuple[int, int] | None:
+    answers = member.answers(test)
+    if answers is None:
+        return None
+    right = answers == test.labels
+    return int((right & ~test.correct).sum()), int((~right & test.correct).sum())
 
 
 def threshold_halves(
@@ -282,67 +288,7 @@ def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Record
     return rows.take(first), rows.take(second)
 
 
-def _same_rows(recording: Recording, wanted: Recording) -> Recording:
-    """Those of its rows that are in another recording of the same data."""
-    return recording.take(np.flatnonzero(np.isin(recording.rows, wanted.rows)))
-
-
-def members_program(
-    fusion: FusionMonitor, output: str, rows: Recording
-) -> tuple[Program, tuple[Represented, ...]]:
-    """A program with all fitted members of a fusion as its monitors."""
-    builder = Builder(rows.taps, real=True)
-    predicted = predicted_class(builder, builder.tap(output))
-    scores = [m.lower(builder, predicted) for m in fusion.members_]
-    monitors = list(map(_undecided, fusion.members_, scores))
-    return quantise_scores(builder.program(predicted, monitors))
-
-
-def _compare(
-    fusion: FusionMonitor, output: str, held_out: Sequence[Recording], test: Recording,
-    promise: Promise, times: OpTimes | None,
-) -> Iterator[Candidate]:  # fmt: skip
-    program, _ = members_program(fusion, output, test)
-    wanted = (True,) * len(fusion.members_)
-    thresholds = find_thresholds(program, wanted, held_out, promise.alone())
-    program = set_thresholds(program, thresholds, per_class=bool(promise.per_class))
-    quality, _ = _assess(evaluate(program, test), ~test.correct, len(fusion.members_))
-    bill = Bill(program, times)
-    kept = {id(t.member) for t in fusion.terms_}
-    for i, (member, found) in enumerate(zip(fusion.members_, quality, strict=True)):
-        cost = bill.together([i])
-        yield Candidate(
-            member.kind, member not in fusion.signals, id(member) in kept, cost.size_bytes,
-            cost.microseconds, found, _opinion(member, test),
-            program.only(member.kind).second_inference,
-        )  # fmt: skip
-
-
-def _opinion(member: MonitorEstimator, test: Recording) -> tuple[int, int] | None:
-    answers = member.answers(test)
-    if answers is None:
-        return None
-    right = answers == test.labels
-    return int((right & ~test.correct).sum()), int((~right & test.correct).sum())
-
-
-def _undecided(estimator: MonitorEstimator, score: Score) -> Monitor:
-    alarm = 0.0 if score.alarm_above is None else score.alarm_above
-    uncertain = alarm if score.uncertain_above is None else score.uncertain_above
-    return Monitor(estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale)
-
-
-def _signals(fusion: FusionMonitor) -> Iterator[Monitor]:
-    for name, score in zip(fusion.signal_names(), fusion.signal_scores_, strict=True):
-        yield Monitor(name, score.id, np.inf, np.inf, score.display, score.display_scale)
-
-
-def _assess(
-    found: Evaluation, wrong: npt.NDArray[np.bool_], monitors: int
-) -> tuple[tuple[Quality, ...], Quality]:
-    """Of the first ``monitors``, and of the verdict."""
-    each = tuple(
-        assess(found.verdicts[:, i] != Verdict.TRUST, found.scores[i], wrong)
-        for i in range(monitors)
-    )
-    return each, assess(found.verdict != Verdict.TRUST, found.verdict, wrong)
+def _same_rows(recordings: Sequence[Recording], wanted: Recording) -> Iterator[Recording]:
+    """Of recordings of the same data, the rows that are in another."""
+    for recording in recordings:
+        yield recording.take(np.flatnonzero(np.isin(recording.rows, wanted.rows)))

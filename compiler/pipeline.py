@@ -31,7 +31,9 @@ from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import contents
 from edgemon.compiler.data.sources import Sources, load_sources
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import keras, open_model, tap_rules
 from edgemon.compiler.models.graph import Tensor
@@ -93,7 +95,7 @@ def compile_bundle(
             model, scratch, options.preprocess, own_kernels, classes,
             workers=options.workers, seed=options.seed,
         )  # fmt: skip
-        decision = recorder.settle(splits["test"], options.decision_threshold)
+        decision = recorder.settle(splits.test, options.decision_threshold)
         if decision is not None:
             reporter.note(str(decision))
         model = recorder.model
@@ -104,7 +106,7 @@ def compile_bundle(
         model = recorder.model
         if not options.taps:  # what the user named is read, or refused
             with reporter.stage("trying the taps"):
-                moves = settle(model, chosen, recorder.changed_by(splits["test"]))
+                moves = settle(model, chosen, recorder.changed_by(splits.test))
             follow(estimators, moves, left_out)
             found = (moves.get(t, t) for t in chosen)
             chosen = tuple(dict.fromkeys(t for t in found if t is not None))
@@ -117,7 +119,7 @@ def compile_bundle(
         look.question.require_expected(
             look.sample, accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
         )
-        _warn_of_few_errors(recorded.finite["fit"], reporter)
+        _warn_of_few_errors(recorded.finite.fit, reporter)
         fitted = _fit(
             estimators, tapped, recorded, logits, target.times, classes.names, options, reporter
         )
@@ -128,19 +130,20 @@ def compile_bundle(
                 t for t, tap in zip(chosen, tapped.taps, strict=True) if tap.name in read
             )
             tapped = model.with_taps(chosen, scratch / model.tapped_name)
-            recorder.compare_taps(tapped, splits["test"], recorded.all["test"])
+            recorder.compare_taps(tapped, splits.test, recorded.all.test)
         metadata = manifests.metadata(
             model, tapped, options.preprocess, target, classes, fitted
         )  # fmt: skip
         if recorded.others:
             metadata["certified_kernels"] = list(kernels)
         drift, drift_json = drifts.guard(
-            fitted, recorded.finite["test"], options.drift_run_length,
-            options.promise.confidence, options.seed, reporter,
+            fitted.program, next(iter(fitted.promised), 0), fitted.threshold_rows,
+            recorded.finite.test, fitted.on_test, run_length=options.drift_run_length,
+            confidence=options.promise.confidence, seed=options.seed, reporter=reporter,
         )  # fmt: skip
         with reporter.stage("choosing self-test vectors"):
             vectors, found_damage = self_test.choose(
-                fitted.program, fitted.on_test, recorded.finite["test"], options.seed
+                fitted.program, fitted.on_test, recorded.finite.test, options.seed
             )
         artifact = flat.write(
             flat.Artifact(fitted.program, tapped.sha256, metadata, vectors, drift)
@@ -148,19 +151,20 @@ def compile_bundle(
         onnx = onnx_emitter.emit(fitted.program, metadata)
         with reporter.stage("proving") as progress:
             proof = _prove(fitted, artifact, onnx, recorded.finite, progress)
-            proof |= recorder.compare_outputs(tapped, splits["test"])
+            proof |= recorder.compare_outputs(tapped, splits.test)
         with reporter.stage("measuring robustness"):
             robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
         cost = Bill(fitted.program, target.times).together()
-        test = recorded.finite["test"]
+        test = recorded.finite.test
         came_out = realised(
-            fitted, options.promise, test, contents(splits["test"])[test.rows], options.seed
-        )
+            fitted.on_test, {judge.name: judge.calibrated for judge in fitted.judges},
+            options.promise, test, contents(splits.test)[test.rows], options.seed,
+        )  # fmt: skip
         manifest = {
             "edgemon": version("edgemon"),
             "model": metadata["model"],
             "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
-            "features": None if (f := splits["fit"].features) is None else list(f),
+            "features": None if (f := splits.fit.features) is None else list(f),
             "options": options.to_json(),
             "own_labels": None if recorder.own_labels is None else recorder.own_labels.to_json(),
             "decision": None if decision is None else decision.to_json(),
@@ -171,7 +175,7 @@ def compile_bundle(
             "rows": {name: len(data) for name, data in splits.items()},
             "groups": manifests.groups_json(options.group, recorded.finite, fitted),
             "budget": asdict(budget),
-            "monitors": manifests.monitors_json(fitted, target.times),
+            "monitors": [judge.to_json() for judge in fitted.judges],
             "comparison": [c.to_json() for c in fitted.comparison],
             "together": fitted.together.to_json(),
             "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
@@ -200,7 +204,7 @@ def compile_bundle(
 
 def _open(
     path: Path, sources: Sources, scratch: Path, options: Options, reporter: Reporter
-) -> tuple[Model, Classes, dict[str, Dataset]]:
+) -> tuple[Model, Classes, Splits[Dataset]]:
     with reporter.stage("opening the model"):
         model = open_model(path, scratch, options.selection)
         model.require_classifier()
@@ -213,15 +217,14 @@ def _open(
             group=options.group, repeats=options.repeats, shared_rows=options.shared_rows,
             progress=progress, warn=reporter.warn,
         )  # fmt: skip
-    classes, splits = resolve(
-        splits, model.n_classes, order=options.label_order, given=options.classes,
+    classes, numbered = resolve(
+        dict(splits.items()), model.n_classes, order=options.label_order, given=options.classes,
         of_model=model.class_names, warn=reporter.warn,
     )  # fmt: skip
+    splits = Splits(**numbered)
     if options.convert == "int8":
         with reporter.stage("converting to int8"):
-            model = keras.to_int8(
-                model, splits["fit"], options.preprocess, scratch, options.selection
-            )
+            model = keras.to_int8(model, splits.fit, options.preprocess, scratch, options.selection)
     for change in () if model.conversion is None else model.conversion.changed:
         reporter.note(f"{change}, in the model that runs")
     return model, classes, splits
@@ -232,37 +235,39 @@ class _Recorded:
     """Rows by split: all of them, and without those that are faults; threshold rows under other
     kernel sets."""
 
-    all: dict[str, Recording]
-    finite: dict[str, Recording]
+    all: Splits[Recording]
+    finite: Splits[Recording]
     others: list[Recording]
 
 
 def _record(
-    recorder: Recorder, tapped: TappedModel, splits: dict[str, Dataset], others: Sequence[str],
+    recorder: Recorder, tapped: TappedModel, splits: Splits[Dataset], others: Sequence[str],
     reporter: Reporter,
 ) -> _Recorded:  # fmt: skip
-    rows = {}
-    for name, data in splits.items():
+
+    def recording(name: str, data: Dataset) -> Recording:
         with reporter.stage(f"recording {len(data)} {name} rows") as progress:
-            rows[name] = recorder.record(tapped, data, progress)
+            return recorder.record(tapped, data, progress)
+
+    rows = splits.map(recording)
     under_others = []
     for name in others:
         what = f"threshold rows under {name} kernels"
         with reporter.stage(f"recording {what}") as progress:
-            found = recorder.record(tapped, splits["threshold"], progress, kernels=name)
+            found = recorder.record(tapped, splits.threshold, progress, kernels=name)
             under_others.append(finite(what, found, reporter))
     return _Recorded(
-        rows, {name: finite(f"{name} rows", r, reporter) for name, r in rows.items()}, under_others
+        rows, rows.map(lambda name, r: finite(f"{name} rows", r, reporter)), under_others
     )
 
 
-def _accuracies(rows: dict[str, Recording], sources: Sources, reporter: Reporter) -> dict[str, Any]:
+def _accuracies(rows: Splits[Recording], sources: Sources, reporter: Reporter) -> dict[str, Any]:
     """The model's accuracy, on all rows that are not known to be fit rows, and by split."""
     together = sources.data is not None
     found = manifests.accuracies(rows, together=together)
     reporter.note(
         f"accuracy {found['accuracy']:.2%} ("
-        + ", ".join(f"{k} {v:.2%} of {len(rows[k])}" for k, v in found["by_split"].items())
+        + ", ".join(f"{k} {r.correct.mean():.2%} of {len(r)}" for k, r in rows.items())
         + " rows)"
     )
     return {**found, "rows": sum(len(r) for n, r in rows.items() if together or n != "fit")}
@@ -272,7 +277,7 @@ def _fit(
     estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: _Recorded,
     logits: Sequence[Tensor], times: targets.OpTimes | None, class_names: Sequence[str],
     options: Options, reporter: Reporter,
-) -> fitting.Fitted:  # fmt: skip
+) -> Fitted:  # fmt: skip
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, recorded.finite, options.promise, progress,
@@ -280,7 +285,7 @@ def _fit(
             other_kernels=recorded.others, seed=options.seed, times=times,
             class_names=class_names,
         )  # fmt: skip
-    if recorded.others and not any(fitted.calibrated):
+    if recorded.others and not fitted.promised:
         reporter.warn(
             "--certify-kernels: no threshold is calibrated, so that none holds under further "
             "kernel sets; use --thresholds guaranteed"
@@ -289,13 +294,13 @@ def _fit(
 
 
 def _prove(
-    fitted: fitting.Fitted, artifact: bytes, onnx: bytes, rows: dict[str, Recording],
+    fitted: Fitted, artifact: bytes, onnx: bytes, rows: Splits[Recording],
     progress: Progress | None,
 ) -> dict[str, Any]:  # fmt: skip
     held_out = (
         block
-        for name in ("threshold", "test")
-        for block in evaluation.blocks(fitted.program, rows[name])
+        for part in (rows.threshold, rows.test)
+        for block in evaluation.blocks(fitted.program, part)
     )
     proof = prove(artifact, onnx, held_out, progress)
     proof.require()
@@ -303,14 +308,14 @@ def _prove(
 
 
 def _robustness(
-    fitted: fitting.Fitted, recorder: Recorder, tapped: TappedModel, recorded: _Recorded,
-    splits: dict[str, Dataset], kernels: Sequence[str],
+    fitted: Fitted, recorder: Recorder, tapped: TappedModel, recorded: _Recorded,
+    splits: Splits[Dataset], kernels: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    sample = code_errors.sample(recorded.finite["test"], recorder.seed)
+    sample = code_errors.sample(recorded.finite.test, recorder.seed)
     judges = len(fitted.judges)
     lsb = code_errors.measure(fitted.program, sample, judges, recorder.seed)
     recordings = recorder.under_each(
-        kernels if recorded.others else (), tapped, splits["test"], sample
+        kernels if recorded.others else (), tapped, splits.test, sample
     )
     return {
         "lsb": None if lsb is None else lsb.to_json(),
@@ -332,7 +337,7 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 
 def _report(
-    folder: Path, fitted: fitting.Fitted, rows: dict[str, Recording], promise: Promise,
+    folder: Path, fitted: Fitted, rows: Splits[Recording], promise: Promise,
     manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
 ) -> tuple[dict[str, str], list[dict[str, str]]]:  # fmt: skip
     """Writes both forms of the report; returns their hashes by file name, and the findings."""
@@ -353,7 +358,7 @@ def _report(
 
 def _write(
     folder: Path, options: Options, artifact: bytes, onnx: bytes, tapped: TappedModel,
-    manifest: dict[str, Any], splits: dict[str, Dataset],
+    manifest: dict[str, Any], splits: Splits[Dataset],
 ) -> None:  # fmt: skip
     (folder / MONITOR).write_bytes(artifact)
     (folder / outputs.ONNX).write_bytes(onnx)
@@ -365,7 +370,7 @@ def _write(
     (folder / outputs.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 
 
-def _peak_memory(rows: dict[str, Recording]) -> dict[str, int]:
+def _peak_memory(rows: Splits[Recording]) -> dict[str, int]:
     """Peak resident memory of this process and of its largest worker, in bytes."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
     return {"compile": own, "largest_worker": max(r.worker_peak_bytes for r in rows.values())}

@@ -9,22 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.classes import Classes
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.models.model import Model, TappedModel
-from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
-from edgemon.targets import OpTimes, Target
-
-# Of a monitor whose classes have thresholds of their own: see ``calibration``.
-EXCESS = "{what}: its score exceeds the threshold of this class by {{score}}"
-# Of a monitor whose score is a rank: see ``monitors.ties``.
-RANKED = (
-    "{what}: level {{score}} of its score, with ties ranked by the softmax, above {{threshold}}"
-)
+from edgemon.targets import Target
 
 
 def metadata(
@@ -54,38 +45,21 @@ def metadata(
             {"name": tap.name, "output": position}
             for tap, position in zip(tapped.taps, tapped.positions, strict=True)
         ],
-        "monitors": [
-            _monitor_entry(e, rule)
-            for e, rule in zip(fitted.estimators, _rules(fitted), strict=True)
-        ],
+        "monitors": [_monitor_entry(judge) for judge in fitted.judges],
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
         "rounding_rule": "IEEE 754 to nearest even, no contraction",
     }
 
 
-def _rules(fitted: Fitted) -> list[str]:
-    """What each monitor says when it alarms, of the score that it has come to."""
-    return [
-        EXCESS.format(what=e.what) if by_class
-        else RANKED.format(what=e.what) if raw is not None
-        else e.reason()
-        for e, raw, by_class in zip(
-            fitted.estimators, fitted.raw, fitted.class_thresholds, strict=True
-        )
-    ]  # fmt: skip
-
-
-def _monitor_entry(estimator: MonitorEstimator, rule: str) -> dict[str, Any]:
-    """``terms``: of a fusion, what the session needs to say which signal alarmed."""
-    entry: dict[str, Any] = {
-        "name": estimator.kind,
-        "kind": estimator.kind,
-        "rule": rule,
+def _monitor_entry(judge: FittedMonitor) -> dict[str, Any]:
+    """With what the session needs to say which signal of a fusion alarmed."""
+    return {
+        "name": judge.name,
+        "kind": judge.estimator.kind,
+        "rule": judge.reason,
+        **judge.estimator.explanation_json(),
     }
-    if isinstance(estimator, FusionMonitor):
-        entry |= estimator.explanation_json()
-    return entry
 
 
 def _origin(model: Model) -> dict[str, Any]:
@@ -107,66 +81,18 @@ def _origin(model: Model) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def monitors_json(fitted: Fitted, times: OpTimes | None = None) -> list[dict[str, Any]]:
-    """What is known about each monitor: thresholds, bytes, quality, what it learned; its time where
-    the times of the target are known. Where it has ``class_thresholds``, one of each class of the
-    model, its score is the excess over that of the predicted class."""
-    bill = Bill(fitted.program, times)
-    costs = [bill.together(fitted.explained(i)) for i in range(len(fitted.judges))]
-    alone = {m.name: fitted.program.only(m.name) for m in fitted.judges}
-    read = {name: {tap.name for tap in program.taps} for name, program in alone.items()}
-    return [
-        {
-            "name": m.name,
-            "kind": e.kind,
-            "what": e.what,
-            "reason": rule,
-            "taps": [name for name in e.taps if name in read[m.name]],
-            "second_inference": alone[m.name].second_inference,
-            "threshold": m.shown(m.alarm_above),
-            "uncertain_above": m.shown(m.uncertain_above),
-            "threshold_raw": m.alarm_above,
-            "threshold_from": "held-out" if calibrated else "method",
-            "ties_broken": raw is not None,
-            "raw_auroc": (raw or quality).auroc,
-            "raw_mcc": (raw or quality).mcc,
-            "alone": None if own is None else own.to_json(),
-            "class_thresholds": list(by_class) or None,
-            "bytes": cost.size_bytes,
-            "estimated_us": cost.microseconds,
-            **quality.to_json(),
-            "details": e.details(),
-        }
-        for m, e, rule, calibrated, quality, raw, own, by_class, cost in zip(
-            fitted.judges,
-            fitted.estimators,
-            _rules(fitted),
-            fitted.calibrated,
-            fitted.quality,
-            fitted.raw,
-            fitted.alone,
-            fitted.class_thresholds,
-            costs,
-            strict=True,
-        )
-    ]
-
-
-def groups_json(
-    by: str | None, rows: dict[str, Recording], fitted: Fitted
-) -> dict[str, Any] | None:
+def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> dict[str, Any] | None:
     """How many groups the rows of each split are of, of how many one row set thresholds (with
     ``per_class`` one of each predicted class), and how many rows those are; None where rows come by
     themselves."""
     if by is None:
         return None
-    counted = {**rows, "drawn": fitted.draws}
+    counted = {**dict(rows.items()), "drawn": fitted.draws}
     counts = {n: len(np.unique(r.groups)) for n, r in counted.items() if r.groups is not None}
-    calibrated = any(fitted.calibrated)
     return {
         "by": by, **counts,
-        "drawn": counts["drawn"] if calibrated else None,
-        "drawn_rows": len(fitted.draws) if calibrated else None,
+        "drawn": counts["drawn"] if fitted.promised else None,
+        "drawn_rows": len(fitted.draws) if fitted.promised else None,
     }  # fmt: skip
 
 
@@ -182,7 +108,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def accuracies(rows: dict[str, Recording], *, together: bool) -> dict[str, Any]:
+def accuracies(rows: Splits[Recording], *, together: bool) -> dict[str, Any]:
     """Accuracy over all rows of one data set; with separate files over the held-out ones, since
     fit rows are often the model's own training rows."""
     counted = [r for name, r in rows.items() if together or name != "fit"]

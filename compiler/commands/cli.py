@@ -236,7 +236,7 @@ def compile_(
         target=target,
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
-        promise=_target(false_alarm, miss_rate, confidence, per_class or "", promise),
+        promise=_promise(false_alarm, miss_rate, confidence, per_class or "", promise),
         drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,
@@ -250,7 +250,7 @@ def compile_(
     terminal.document(manifest)
 
 
-def _target(
+def _promise(
     false_alarm: float | None, miss_rate: float | None, confidence: float, per_class: str,
     whose: str,
 ) -> Any:  # fmt: skip

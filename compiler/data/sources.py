@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ import numpy as np
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, file_of, load
 from edgemon.compiler.data.repeats import KEEP, treated
-from edgemon.compiler.data.splits import REFUSE, align_classes, split, without_overlap
+from edgemon.compiler.data.splits import REFUSE, Splits, align_classes, split, without_overlap
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress
 
-NAMES = ("fit", "threshold", "test")
+NAMES = tuple(f.name for f in fields(Splits))
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def load_sources(
     shared_rows: str = REFUSE,
     progress: Progress | None = None,
     warn: Callable[[str], None],
-) -> dict[str, Dataset]:
+) -> Splits[Dataset]:
     """The fit, threshold and test rows: labelled, and no row in two of them, or see
     ``splits.without_overlap``. Of rows that repeat others see ``repeats.treated``. With ``group``
     (see ``load``) no group is in two of them either; of the groups of different files see
@@ -72,11 +72,11 @@ def load_sources(
         found = {name: treated(data, repeats, seed, warn) for name, data in found.items()}
         found = without_overlap(found, shared_rows, warn)
         keep_groups_apart(found, warn)
-        return align_classes(found)
+        return Splits(**align_classes(found))
     whole = treated(found["data"], repeats, seed, warn)
     labels = _require_labels(whole, "--data")
     parts = split(labels, seed, groups=whole.groups)
-    return {name: whole.take(rows) for name, rows in zip(NAMES, parts, strict=True)}
+    return Splits(*map(whole.take, parts))
 
 
 def keep_groups_apart(parts: Mapping[str, Dataset], warn: Callable[[str], None]) -> None:

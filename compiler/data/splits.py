@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,30 @@ Indices = npt.NDArray[np.int64]
 
 REFUSE, DROP, KEEP = SHARING = ("refuse", "drop", "keep")  # of rows that are in two parts
 FRACTIONS = (0.6, 0.2, 0.2)
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True, eq=False)
+class Splits(Generic[T]):
+    """What there is of the rows on which monitors are fitted, of those on which thresholds are set,
+    and of those on which both are tested."""
+
+    fit: T
+    threshold: T
+    test: T
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        """By name, in this order."""
+        return iter((f.name, getattr(self, f.name)) for f in fields(self))
+
+    def values(self) -> Iterator[T]:
+        return (part for _, part in self.items())
+
+    def map(self, change: Callable[[str, T], U]) -> Splits[U]:
+        """The same of what ``change`` makes of each part, given its name."""
+        return Splits(**{name: change(name, part) for name, part in self.items()})
 
 
 def split(

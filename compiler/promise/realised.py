@@ -6,6 +6,7 @@ how rows are drawn: independently, or a group at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.fitting import Fitted
 from edgemon.compiler.promise.calibration import independent
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.intervals import clopper_pearson
-from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.evaluation import Evaluation, Verdict
 
 VERDICT = "verdict"
 
@@ -51,24 +51,29 @@ class Realised:
 
 
 def realised(
-    fitted: Fitted, promise: Promise, test: Recording, contents: Codes, seed: int
-) -> Realised:
-    """``contents`` (n,) of the test rows, see ``data.repeats``."""
+    on_test: Evaluation, promised: Mapping[str, bool], promise: Promise, test: Recording,
+    contents: Codes, seed: int,
+) -> Realised:  # fmt: skip
+    """Of the verdicts on test rows; ``promised``: by the names of the monitors that judge, are
+    their thresholds a promise? ``contents`` (n,) of the test rows, see ``data.repeats``."""
     alike, sets = (contents, "values") if test.groups is None else (test.groups, "group")
     rows = np.flatnonzero(promise.concerns(test.correct))
-    by_row = _shares(fitted, promise, rows)
+    by_row = _shares(on_test, promised, promise, rows)
     if len(np.unique(alike)) == len(alike):
         return Realised(by_row, None, None)
     chosen = independent(test.grouped(alike), promise, seed)
-    return Realised(by_row, _shares(fitted, promise, chosen), sets)
+    return Realised(by_row, _shares(on_test, promised, promise, chosen), sets)
 
 
-def _shares(fitted: Fitted, promise: Promise, rows: npt.NDArray[np.int64]) -> dict[str, Share]:
+def _shares(
+    on_test: Evaluation, promised: Mapping[str, bool], promise: Promise,
+    rows: npt.NDArray[np.int64],
+) -> dict[str, Share]:  # fmt: skip
     misses = promise.of == "misses"
-    verdicts = {m.name: fitted.on_test.verdicts[rows, i] for i, m in enumerate(fitted.judges)}
-    joint = [i for i, promised in enumerate(fitted.calibrated) if promised]
-    among = joint or list(range(len(fitted.judges)))
-    verdicts[VERDICT] = fitted.on_test.verdicts[rows][:, among].max(axis=1)
+    verdicts = {name: on_test.verdicts[rows, i] for i, name in enumerate(promised)}
+    joint = [i for i, yes in enumerate(promised.values()) if yes]
+    among = joint or list(range(len(promised)))
+    verdicts[VERDICT] = on_test.verdicts[rows][:, among].max(axis=1)
     return {
         name: Share.of((found == Verdict.TRUST) if misses else (found != Verdict.TRUST))
         for name, found in verdicts.items()

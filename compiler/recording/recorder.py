@@ -14,6 +14,7 @@ import numpy.typing as npt
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.decision import Decision, contradicted, of_graph, of_values
 from edgemon.compiler.models.graph import Tensor
@@ -95,10 +96,10 @@ class Recorder:
                 chosen = data.take(own.rows)
                 yield name, self.record(tapped, chosen, kernels=name)
 
-    def look(self, splits: dict[str, Dataset]) -> Look:
+    def look(self, splits: Splits[Dataset]) -> Look:
         """A first look at input and accuracy, on a sample of the test rows: raises at chance
         level."""
-        sample = splits["test"].take(self._sample(splits["test"]))
+        sample = splits.test.take(self._sample(splits.test))
         first = self.record(self.model.untapped(), sample)
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
@@ -123,9 +124,9 @@ class Recorder:
             input=self.model.input, kernels=self.kernels, workers=self.workers,
         )  # fmt: skip
 
-    def _others(self, splits: dict[str, Dataset]) -> list[Dataset]:
+    def _others(self, splits: Splits[Dataset]) -> list[Dataset]:
         """Rows of all parts, but not those on which alternatives are tried; one of each group."""
-        tried = splits["test"].rows[self._sample(splits["test"])][: accuracy.TRIED_ON]
+        tried = splits.test.rows[self._sample(splits.test)][: accuracy.TRIED_ON]
         rng = np.random.default_rng(self.seed)
         found = []
         for name, data in splits.items():
@@ -134,7 +135,7 @@ class Recorder:
                 index = one_of_each(data.groups, self.seed)
             if name == "test" and len(tried) < len(index):
                 index = index[~np.isin(data.rows[index], tried)]
-            most = accuracy.CONFIRMED_ON // len(splits)
+            most = accuracy.CONFIRMED_ON // len(list(splits.items()))
             found.append(data.take(np.sort(rng.permutation(index)[:most])))
         return found
 

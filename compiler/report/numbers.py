@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from edgemon.compiler.cost import bill as cost
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
@@ -29,7 +30,7 @@ Array = npt.NDArray[Any]
 
 def collect(
     fitted: Fitted,
-    rows: dict[str, Recording],
+    rows: Splits[Recording],
     promise: Promise,
     manifest: dict[str, Any],
     metadata: dict[str, Any],
@@ -42,7 +43,7 @@ def collect(
         manifest: what the bundle's manifest says so far. metadata: of the artifact.
     """
     found = fitted.on_test
-    wrong = ~rows["test"].correct
+    wrong = ~rows.test.correct
     runtime = Runtime(artifact)
     document: dict[str, Any] = {
         "format": "edgemon report",
@@ -52,7 +53,7 @@ def collect(
         "edgemon": manifest["edgemon"],
         "model": {
             **manifest["model"],
-            "classes": rows["test"].n_classes,
+            "classes": rows.test.n_classes,
             "labels": metadata["labels"],
             "kernels": metadata["kernels"],
             "target": metadata["target"],
@@ -78,15 +79,16 @@ def collect(
         "promise": _promise(fitted, promise, manifest["realised"]),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
-            {**entry, **_monitor(fitted, i, wrong)} for i, entry in enumerate(manifest["monitors"])
+            {**entry, **_monitor(fitted, i, judge, wrong)}
+            for i, (entry, judge) in enumerate(
+                zip(manifest["monitors"], fitted.judges, strict=True)
+            )
         ],
         "comparison": manifest["comparison"],
         "left_out": manifest["left_out"],
         "drift": manifest["drift"],
         "robustness": manifest["robustness"],
-        "by_class": _by_class(
-            found.verdict != Verdict.TRUST, wrong, rows["test"], metadata["labels"]
-        ),
+        "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
         "cost": {
             "artifact_bytes": len(artifact),
             "monitors_bytes": manifest["bytes"]["monitors"],
@@ -110,7 +112,7 @@ def collect(
 def _promise(fitted: Fitted, promise: Promise, realised: dict[str, Any]) -> dict[str, Any] | None:
     """What the calibrated thresholds guarantee, from how many rows, and what came of it on the test
     rows; None without any."""
-    names = [m.name for m, yes in zip(fitted.judges, fitted.calibrated, strict=True) if yes]
+    names = [judge.name for judge in fitted.judges if judge.calibrated]
     if not names:
         return None
     return {
@@ -126,8 +128,8 @@ def _promise(fitted: Fitted, promise: Promise, realised: dict[str, Any]) -> dict
     }
 
 
-def _monitor(fitted: Fitted, index: int, wrong: Bools) -> dict[str, Any]:
-    monitor, estimator = fitted.program.monitors[index], fitted.estimators[index]
+def _monitor(fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools) -> dict[str, Any]:
+    monitor, estimator = judge.monitor, judge.estimator
     verdicts, raw = fitted.on_test.verdicts[:, index], fitted.on_test.scores[index]
     scores = shown_scores(monitor, raw)
     scores[verdicts == Verdict.FAULT] = np.inf

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.stats import ks_2samp
 
 from edgemon.compiler.data.groups import Codes, one_of_each
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.drift.choice import FEWEST_ROWS, fit_drift, measure_run_length
 from edgemon.compiler.promise.drift.detector import UNIT, DriftReference, DriftTest
 from edgemon.compiler.recording.evaluation import evaluate
@@ -23,19 +23,17 @@ SURE = 1e-3  # p-value below which threshold and test rows are not alike
 
 
 def guard(
-    fitted: Fitted, test: Recording, run_length: int, confidence: float, seed: int,
-    reporter: Reporter,
+    program: Program, watched: int, held_out: Recording, test: Recording, tested: Evaluation,
+    *, run_length: int, confidence: float, seed: int, reporter: Reporter,
 ) -> tuple[DriftTest | None, dict[str, Any] | None]:  # fmt: skip
-    """Fit the test on the scores of the threshold rows, and measure it on those of the ``test``
-    rows; where rows come in groups, in streams of whole groups.
-    It watches the first monitor whose threshold is promised, else the first; None, None for a run
-    length of 0, or with a warning where the rows are too few."""
+    """Fit the test on the scores of the ``watched`` monitor on threshold rows, ``held_out``, and
+    measure it on those of the ``test`` rows, of which ``tested`` are the results; where rows come
+    in groups, in streams of whole groups. None, None for a run length of 0, or with a warning
+    where the rows are too few."""
     if run_length == 0:
         return None, None
-    watched = fitted.calibrated.index(True) if any(fitted.calibrated) else 0
-    monitor = fitted.program.monitors[watched]
-    held_out = fitted.threshold_rows
-    scores, faults = _scores(evaluate(fitted.program, held_out), watched)
+    monitor = program.monitors[watched]
+    scores, faults = _scores(evaluate(program, held_out), watched)
     groups = None if held_out.groups is None else held_out.groups[~faults]
     found = fit_drift(
         scores, monitor.alarm_above, watched,
@@ -54,11 +52,11 @@ def guard(
             f"bundle has none: give {remedy}, or none is wanted with --drift-run-length 0"
         )
         return None, None
-    on_test, faults = _scores(fitted.on_test, watched)
+    on_test, faults = _scores(tested, watched)
     test_groups = None if test.groups is None else test.groups[~faults]
     stream = DriftReference(found.test)
     order = np.random.default_rng(seed).permutation(len(faults))  # files are often sorted by class
-    stream.update(fitted.on_test.scores[watched][order], faults[order])
+    stream.update(tested.scores[watched][order], faults[order])
     alike = _alike(scores, groups, on_test, test_groups, seed)
     if alike is not None and alike < SURE:
         reporter.warn(

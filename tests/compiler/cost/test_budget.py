@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from edgemon import targets
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import budget as budgets
 from edgemon.compiler import fitting
 from edgemon.compiler.cost.bill import Bill
@@ -74,7 +75,7 @@ def test_fusions_take_the_budget_unless_they_have_their_own() -> None:
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> fitting.Fitted:
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     folder = tmp_path_factory.mktemp("rows")
     rows = {
         name: make_recording(folder / name, "int8", 400, seed)
@@ -95,7 +96,7 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
         for seed, name in enumerate(("fit", "threshold", "test"))
     }
 
-    def both(text: str, budget: Budget) -> fitting.Fitted:
+    def both(text: str, budget: Budget) -> Fitted:
         fusion, box = parse(text, budget=budget)
         assert isinstance(fusion, FusionMonitor)
         fusion.signals = tuple(
@@ -118,7 +119,7 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
         budgets.require_kept(both(f"{found[1]},box", budget), budget, HOST)
 
 
-def test_what_all_monitors_take_together_counts(fitted: fitting.Fitted) -> None:
+def test_what_all_monitors_take_together_counts(fitted: Fitted) -> None:
     whole = Bill(fitted.program, HOST.times).together()
     kb, us = whole.size_bytes / 1024, whole.microseconds
     assert us is not None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
@@ -45,11 +46,11 @@ OWN_RULE = {
 }  # fmt: skip
 # deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
 WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes"}
-Splits = dict[str, Recording]
+Parts = Splits[Recording]
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
-def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Splits:
+def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Parts:
     folder = tmp_path_factory.mktemp("recordings")
     return {
         name: make_recording(folder / name, request.param, 900, seed)
@@ -79,10 +80,10 @@ def test_every_monitor_is_under_contract() -> None:
 
 
 def test_no_monitor_is_smaller_than_it_says_before_it_is_fitted(
-    estimator: MonitorEstimator, splits: Splits
+    estimator: MonitorEstimator, splits: Parts
 ) -> None:
     """What is said to be too large for a budget must be."""
-    least = estimator.least_bytes(splits["fit"])
+    least = estimator.least_bytes(splits.fit)
     target = FalseAlarmPromise(0.2, 0.8)
     fitted = fitting.fit_monitors([estimator], "output", splits, target)
     assert least <= flat.monitor_bytes(fitted.program)[estimator.kind]
@@ -94,33 +95,33 @@ def test_constructor_only_stores_parameters(estimator: MonitorEstimator) -> None
     assert not [name for name in vars(again) if name.endswith("_")]
 
 
-def test_fit_returns_self_and_is_repeatable(estimator: MonitorEstimator, splits: Splits) -> None:
+def test_fit_returns_self_and_is_repeatable(estimator: MonitorEstimator, splits: Parts) -> None:
     again = clone(estimator)
-    assert estimator.fit(splits["fit"]) is estimator
+    assert estimator.fit(splits.fit) is estimator
     assert [name for name in vars(estimator) if name.endswith("_")]
-    assert lowered(estimator, splits) == lowered(again.fit(splits["fit"]), splits)
+    assert lowered(estimator, splits) == lowered(again.fit(splits.fit), splits)
 
 
-def lowered(estimator: MonitorEstimator, splits: Splits) -> bytes:
+def lowered(estimator: MonitorEstimator, splits: Parts) -> bytes:
     if isinstance(estimator, FusionMonitor):
-        fitting.combine(estimator, "output", splits["threshold"])
-    builder = Builder(splits["fit"].taps, real=True)
+        fitting.combine(estimator, "output", splits.threshold)
+    builder = Builder(splits.fit.taps, real=True)
     estimator.lower(builder, builder.node("argmax", builder.tap("output")))
     return b"".join(n.op.encode() + b"".join(t.tobytes() for t in n.tables) for n in builder.nodes)
 
 
-def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Splits) -> None:
+def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Parts) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise())
-    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits.test)[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
-    proof = prove(artifact, onnx, evaluation.blocks(fitted.program, splits["test"]))
+    proof = prove(artifact, onnx, evaluation.blocks(fitted.program, splits.test))
     assert proof.first_mismatch is None
     assert proof.rows == 900
     assert proof.neighbours > 100
 
 
-def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Splits) -> None:
+def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Parts) -> None:
     """The data is made so that each method ranks wrong rows above right ones."""
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise())
     (quality,) = fitted.quality
@@ -130,7 +131,7 @@ def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Splits) 
 
 
 def test_calibrated_thresholds_keep_the_promise_on_the_threshold_rows(
-    estimator: MonitorEstimator, splits: Splits
+    estimator: MonitorEstimator, splits: Parts
 ) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise(0.1, 0.9))
     assert fitted.calibrated == (estimator.kind not in OWN_RULE,)
@@ -145,12 +146,12 @@ def test_reason_formats(estimator: MonitorEstimator) -> None:
     assert "{" not in text
 
 
-def test_a_wrong_number_of_taps_is_refused(estimator: MonitorEstimator, splits: Splits) -> None:
+def test_a_wrong_number_of_taps_is_refused(estimator: MonitorEstimator, splits: Parts) -> None:
     with pytest.raises(CompileError, match="--taps"):
-        clone(estimator).set_params(taps=()).fit(splits["fit"])
+        clone(estimator).set_params(taps=()).fit(splits.fit)
 
 
-def test_shared_nodes_are_shared(splits: Splits) -> None:
+def test_shared_nodes_are_shared(splits: Parts) -> None:
     both = [MONITORS[n](taps=("logits",)) for n in ("softmax", "entropy")]
     fitted = fitting.fit_monitors(both, "output", splits, FalseAlarmPromise())
     assert sum(n.op == "sub" and n.value.length > 1 for n in fitted.program.nodes) == 1
@@ -213,12 +214,12 @@ def test_a_seed_that_no_generator_takes_is_no_internal_error(kind: str, seed: in
     assert parse(f"{kind}:seed={2**32 - 1}")
 
 
-def test_mirror_without_a_mirrored_layer_is_refused(splits: Splits) -> None:
+def test_mirror_without_a_mirrored_layer_is_refused(splits: Parts) -> None:
     with pytest.raises(CompileError, match="--taps mirror=logits"):
-        MONITORS["mirror"](taps=("features", "logits")).fit(splits["fit"])
+        MONITORS["mirror"](taps=("features", "logits")).fit(splits.fit)
 
 
-def test_a_mirrored_layer_tells_what_the_layer_alone_does_not(splits: Splits) -> None:
+def test_a_mirrored_layer_tells_what_the_layer_alone_does_not(splits: Parts) -> None:
     """Its noise is another one, so that two inferences know more than one."""
     pair = [MONITORS["mirror"](taps=TAPS["mirror"]), MONITORS["second_opinion"](taps=("features",))]
     fitted = fitting.fit_monitors(pair, "output", splits, FalseAlarmPromise())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat
@@ -56,7 +57,7 @@ def test_the_score_is_the_smallest_distance_by_definition(
         chosen = np.argsort(-np.abs(kernel[:, c]))[: neurons or WIDTH]
         known = (x > limit)[fit.correct & (fit.predicted == c)][:, chosen]
         assert found[row] == (known != (y[row] > limit)[chosen]).sum(axis=1).min()
-    splits = {"fit": fit, "threshold": fit, "test": test}
+    splits = Splits(fit, fit, test)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     np.testing.assert_array_equal(fitted.on_test.scores[0], found)
     assert fitted.judges[0].alarm_above == 0

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.emit import flat, onnx_emitter
@@ -45,14 +46,14 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("kind", sorted(TAPS))  # scores of int32, int64 and float32
 def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> None:
-    splits = {n: make(dtype, 1500, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    splits = Splits(*(make(dtype, 1500, i) for i in range(3)))
     target = FalseAlarmPromise(0.1, 0.9, per_class="each")
     monitors = [MONITORS[kind](taps=TAPS[kind])]
     fitted = fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
     plain = fitting.fit_monitors(
         monitors, "output", splits, FalseAlarmPromise(0.1, 0.9), rule="guaranteed"
     )
-    rows = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
+    rows = splits.threshold.take(np.flatnonzero(splits.threshold.correct))
     alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
     scores = evaluation.evaluate(plain.program, rows).scores[0]
     for c in range(CLASSES):
@@ -61,7 +62,7 @@ def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> 
         assert alarms[own].mean() <= 0.1
         # As many alarms as the exact thresholds give, but for scores in the last float's place.
         assert abs(int(alarms[own].sum()) - int((scores[own] > threshold).sum())) <= 1
-    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits.test)[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     proof = prove(
         artifact, onnx_emitter.emit(fitted.program, {}), evaluation.blocks(fitted.program, rows)
@@ -70,21 +71,21 @@ def test_each_class_has_its_own_threshold(make: Make, dtype: str, kind: str) -> 
 
 
 def test_a_class_with_too_few_rows_is_named(make: Make) -> None:
-    splits = {n: make("int8", 900, i) for i, n in enumerate(("fit", "threshold", "test"))}
-    labels = np.asarray(splits["threshold"].labels)
-    few = splits["threshold"].take(np.flatnonzero((labels != 2) | (np.arange(900) < 100)))
+    splits = Splits(*(make("int8", 900, i) for i in range(3)))
+    labels = np.asarray(splits.threshold.labels)
+    few = splits.threshold.take(np.flatnonzero((labels != 2) | (np.arange(900) < 100)))
     with pytest.raises(CompileError, match=r"each class needs 59 .* fewer of 1 \(class 2: "):
         fitting.fit_monitors(
-            [MONITORS["msp_t"](taps=("logits",))], "output", {**splits, "threshold": few},
+            [MONITORS["msp_t"](taps=("logits",))], "output", replace(splits, threshold=few),
             FalseAlarmPromise(per_class="each"),
         )  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_a_miss_rate_is_kept_on_the_threshold_rows(make: Make, dtype: str) -> None:
-    splits = {n: make(dtype, 1500, i) for i, n in enumerate(("fit", "threshold", "test"))}
+    splits = Splits(*(make(dtype, 1500, i) for i in range(3)))
     monitors = [MONITORS[k](taps=TAPS[k]) for k in ("msp_t", "energy")]
-    wrong = splits["threshold"].take(np.flatnonzero(~splits["threshold"].correct))
+    wrong = splits.threshold.take(np.flatnonzero(~splits.threshold.correct))
     for whose in WHOSE:
         target = MissPromise(0.2, 0.9, whose=whose)
         fitted = fitting.fit_monitors(monitors, "output", splits, target, rule="guaranteed")
@@ -120,7 +121,7 @@ def test_ties_are_on_the_safe_side() -> None:
 
 def test_float_thresholds_of_classes_are_never_below_the_exact_ones(make: Make) -> None:
     rows = make("float32", 1500, 1)
-    splits = {"fit": rows, "threshold": rows, "test": rows}
+    splits = Splits(rows, rows, rows)
     target = FalseAlarmPromise(0.1, 0.9, per_class="each")
     fitted = fitting.fit_monitors([MONITORS["energy"](taps=("logits",))], "output", splits, target)
     plain = fitting.fit_monitors(
@@ -200,8 +201,8 @@ def test_rows_without_groups_all_count(make: Make) -> None:
 
 def test_too_few_groups_for_a_promise_are_refused_by_their_number(make: Make) -> None:
     """400 rows would do; 30 groups do not, whatever their rows are."""
-    splits = {n: make("int8", 400, i) for i, n in enumerate(("fit", "threshold", "test"))}
-    splits = {n: replace(r, groups=np.arange(400) % 30) for n, r in splits.items()}
+    splits = Splits(*(make("int8", 400, i) for i in range(3)))
+    splits = splits.map(lambda _, r: replace(r, groups=np.arange(400) % 30))
     monitors = [MONITORS["msp_t"](taps=("logits",))]
     for target, says in (
         (FalseAlarmPromise(), "59 groups with correct threshold rows, of each of which one row"),
@@ -213,8 +214,8 @@ def test_too_few_groups_for_a_promise_are_refused_by_their_number(make: Make) ->
 
 
 def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    splits = {n: make("int8", 3000, i) for i, n in enumerate(("fit", "threshold", "test"))}
-    splits = {n: replace(r, groups=np.arange(3000) % 1000) for n, r in splits.items()}
+    splits = Splits(*(make("int8", 3000, i) for i in range(3)))
+    splits = splits.map(lambda _, r: replace(r, groups=np.arange(3000) % 1000))
     (fusion,) = parse("errors")
     fusion.signals = tuple(MONITORS[k](taps=TAPS[k]) for k in ("msp_t", "energy"))
     fusion.taps = ("logits",)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import Fitted
@@ -32,7 +33,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     for estimator in estimators:
         estimator.set_params(taps=("features",))
     fitted = fitting.fit_monitors(estimators, "output", splits, FalseAlarmPromise(0.1, 0.9))
-    return fitted, splits["test"]
+    return fitted, splits.test
 
 
 def test_chosen_vectors_find_more_of_other_flips(case: Case) -> None:

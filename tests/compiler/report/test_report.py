@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from edgemon import targets
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.cost import bill as costs
@@ -41,7 +43,7 @@ from tests.compiler.recordings import CLASSES, make_recording
 TIMES = targets.load(targets.DEFAULT).times
 EVIL = '<script>alert("&amp;")</script>'
 VOID = {"meta", "br", "link", "img"}
-Splits = dict[str, Recording]
+Parts = Splits[Recording]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Case:
     """A compile without a model."""
 
     fitted: Fitted
-    rows: Splits
+    rows: Parts
     document: dict[str, Any]
     page: str
 
@@ -66,7 +68,7 @@ def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
 
 
 def make_case(
-    rows: Splits, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None,
+    rows: Parts, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None,
     times: OpTimes | None = TIMES,
 ) -> Case:  # fmt: skip
     estimators = parse(monitors)
@@ -78,7 +80,7 @@ def make_case(
     target = FalseAlarmPromise()
     fitted = fitting.fit_monitors(estimators, "output", rows, target, times=times)
     cost = Bill(fitted.program, times).together()
-    vectors, damage = self_test.choose(fitted.program, fitted.on_test, rows["test"])
+    vectors, damage = self_test.choose(fitted.program, fitted.on_test, rows.test)
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     manifest = {
         "edgemon": "1",
@@ -87,13 +89,13 @@ def make_case(
         "decision": None,
         "own_labels": None,
         "groups": manifests.groups_json(by, rows, fitted),
-        "monitors": manifests.monitors_json(fitted, times),
-        "realised": realised(fitted, target, rows["test"], rows["test"].rows, 0).to_json(),
+        "monitors": [j.to_json() for j in fitted.judges],
+        "realised": realised(fitted, target, rows.test, rows.test.rows, 0).to_json(),
         "comparison": [c.to_json() for c in fitted.comparison],
         "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
-        "robustness": robustness_json(fitted, rows["test"]),
+        "robustness": robustness_json(fitted, rows.test),
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },
@@ -110,7 +112,7 @@ def make_case(
     return Case(fitted, rows, document, render(document))
 
 
-def make_splits(folder: Path, dtype: str) -> Splits:
+def make_splits(folder: Path, dtype: str) -> Parts:
     return {
         name: make_recording(folder / name, dtype, 500, seed)
         for seed, name in enumerate(("fit", "threshold", "test"))
@@ -164,8 +166,8 @@ class Reader(HTMLParser):
 
 
 def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
-    found = evaluation.evaluate(case.fitted.program, case.rows["test"])
-    wrong = ~case.rows["test"].correct
+    found = evaluation.evaluate(case.fitted.program, case.rows.test)
+    wrong = ~case.rows.test.correct
     for i, monitor in enumerate(case.document["monitors"]):
         expected = measure(found.verdicts[:, i] != Verdict.TRUST, wrong, found.scores[i]).to_json()
         assert {k: monitor["metrics"][k] for k in expected} == expected
@@ -180,7 +182,7 @@ def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
 
 
 def test_every_test_row_is_in_its_histogram_and_class(case: Case) -> None:
-    wrong = int((~case.rows["test"].correct).sum())
+    wrong = int((~case.rows.test.correct).sum())
     for monitor in case.document["monitors"]:
         bins = monitor["histogram"]
         assert len(bins["edges"]) == BINS + 1
@@ -196,7 +198,7 @@ def test_every_test_row_is_in_its_histogram_and_class(case: Case) -> None:
 def test_the_promise_is_the_calibration(case: Case) -> None:
     promise = case.document["promise"]
     assert promise["monitors"] == ["softmax", "entropy"]
-    right = case.rows["threshold"].take(np.flatnonzero(case.rows["threshold"].correct))
+    right = case.rows.threshold.take(np.flatnonzero(case.rows.threshold.correct))
     scores = evaluation.evaluate(case.fitted.program, right).scores
     assert (promise["of"], promise["rows"]) == ("false alarms", len(scores[0]))
     assert promise["whose"] == "verdict"
@@ -252,7 +254,7 @@ def test_steps_bound_what_is_read(case: Case) -> None:
 
 def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
-    rows["test"] = rows["test"].take(np.flatnonzero(rows["test"].correct))
+    rows.test = rows.test.take(np.flatnonzero(rows.test.correct))
     case = make_case(rows, "softmax")
     metrics = case.document["monitors"][0]["metrics"]
     assert (metrics["mcc"], metrics["auroc"], metrics["missed"]) == (None, None, None)
@@ -264,12 +266,12 @@ def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
 
 def test_a_class_without_a_box_has_no_finite_score(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
-    fit = rows["fit"]
-    rows["fit"] = fit.take(np.flatnonzero((fit.predicted != 1) | ~fit.correct))
+    fit = rows.fit
+    rows.fit = fit.take(np.flatnonzero((fit.predicted != 1) | ~fit.correct))
     case = make_case(rows, "box")
     assert case.document["promise"] is None
     bins = case.document["monitors"][0]["histogram"]
-    nowhere = int((rows["test"].predicted == 1).sum())
+    nowhere = int((rows.test.predicted == 1).sum())
     assert bins["infinite_right"] + bins["infinite_wrong"] == nowhere > 0
     shown = Reader(case.page).shown
     assert "∞" in shown
@@ -283,7 +285,7 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     verdicts[:7], scores[:7] = Verdict.FAULT, 0
     faulty = replace(case.fitted, on_test=replace(found, verdicts=verdicts, scores=(scores,)))
     manifest = {
-        **case.document, "monitors": manifests.monitors_json(faulty, TIMES),
+        **case.document, "monitors": [j.to_json() for j in faulty.judges],
         "realised": case.document["promise"]["realised"],
         "bytes": {"monitors": 1}, "estimated_us": 1.0,
     }  # fmt: skip
@@ -293,7 +295,7 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     monitor = document["monitors"][0]
     assert sum(v["fault"] for v in monitor["verdicts"].values()) == 7
     infinite = np.where(verdicts[:, 0] == Verdict.FAULT, np.inf, scores)
-    expected = measure(verdicts[:, 0] != Verdict.TRUST, ~case.rows["test"].correct, infinite)
+    expected = measure(verdicts[:, 0] != Verdict.TRUST, ~case.rows.test.correct, infinite)
     assert monitor["metrics"]["auroc"] == expected.auroc
     assert "softmax gives a fault on 7 test rows" in Reader(render(document)).shown
 
@@ -392,7 +394,7 @@ def test_the_report_of_rows_in_groups_speaks_of_groups(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
     rows = {name: replace(r, groups=np.arange(len(r)) // 4) for name, r in rows.items()}
     case = make_case(rows, "softmax,entropy", by="y+track[0]")
-    document, test = case.document, rows["test"]
+    document, test = case.document, rows.test
     groups = len(np.unique(test.groups))
     assert document["splits"]["test"]["groups"] == groups == document["groups"]["test"]
     promise = document["promise"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.row_file import RowFile
@@ -127,9 +128,9 @@ def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kin
         n: make_recording(tmp_path / n, "int8", 2500, i)
         for i, n in enumerate(("fit", "threshold", "test"))
     }
-    others = [shifted(splits["threshold"], tmp_path, by) for by in (-25, 25)]
+    others = [shifted(splits.threshold, tmp_path, by) for by in (-25, 25)]
 
-    def fitted(other_kernels: list[Recording]) -> fitting.Fitted:
+    def fitted(other_kernels: list[Recording]) -> Fitted:
         estimator = MONITORS[kind](taps=TAPS[kind])
         if kind == "errors":
             estimator.set_params(signals=(MONITORS["energy"](taps=TAPS["energy"]),))
@@ -137,7 +138,7 @@ def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kin
             [estimator], "output", splits, target, rule="guaranteed", other_kernels=other_kernels
         )
 
-    def rate(found: fitting.Fitted, rows: Recording) -> float:
+    def rate(found: Fitted, rows: Recording) -> float:
         """What is promised, on the rows that the thresholds were set on; of the worst class."""
         own = rows.take(np.flatnonzero(np.isin(rows.rows, found.threshold_rows.rows)))
         own = own.take(np.flatnonzero(target.concerns(own.correct)))
@@ -149,7 +150,7 @@ def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kin
 
     alone, certified = fitted([]), fitted(others)
     assert max(rate(alone, r) for r in others) > target.rate  # these sets are worth certifying
-    for rows in (splits["threshold"], *others):
+    for rows in (splits.threshold, *others):
         assert rate(certified, rows) <= target.rate
 
 

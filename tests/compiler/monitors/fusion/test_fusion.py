@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from edgemon import targets
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
-from edgemon.compiler.bundle.manifest import monitors_json
 from edgemon.compiler.cost.bill import Bill, Cost
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import BudgetError, CompileError
@@ -33,11 +33,11 @@ from edgemon.runtime.explanation import Explanation
 from edgemon.targets import Budget
 from tests.compiler.recordings import make_recording
 
-Splits = dict[str, Recording]
+Parts = Splits[Recording]
 
 
 @pytest.fixture(scope="module")
-def splits(tmp_path_factory: pytest.TempPathFactory) -> Splits:
+def splits(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     folder = tmp_path_factory.mktemp("recordings")
     return {
         name: make_recording(folder / name, "int8", 900, seed)
@@ -188,9 +188,9 @@ def test_a_signal_that_no_longer_fits_says_so() -> None:
     assert found["a"].left_out == found["c"].left_out == ""
 
 
-def test_signals_that_could_not_be_compared_say_so(splits: Splits) -> None:
-    found = fusion("errors").fit(splits["fit"])
-    rows = splits["threshold"]
+def test_signals_that_could_not_be_compared_say_so(splits: Parts) -> None:
+    found = fusion("errors").fit(splits.fit)
+    rows = splits.threshold
     few = np.zeros(len(rows), bool)
     few[: FEWEST_ERRORS - 1] = True
     scores = np.random.default_rng(0).random((len(rows), 3))
@@ -199,9 +199,9 @@ def test_signals_that_could_not_be_compared_say_so(splits: Splits) -> None:
     assert "signals cannot be compared" in found.left_out_["rmds"]
 
 
-def test_a_signal_without_weight_says_so(splits: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_without_weight_says_so(splits: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was "in the selection" and in no fusion."""
-    found = fusion("errors").fit(splits["fit"])
+    found = fusion("errors").fit(splits.fit)
     x, wrong = evidence(np.random.default_rng(1), 900)
     monkeypatch.setattr(fusion_module, "stack_weights", lambda s, _: np.eye(s.shape[1])[0])
     found.combine(x[:, :3], wrong, Prices([1] * 3))
@@ -211,32 +211,32 @@ def test_a_signal_without_weight_says_so(splits: Splits, monkeypatch: pytest.Mon
     assert set(found.left_out_) == set(kept[1:])
 
 
-def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Splits) -> None:
-    found = fusion("scod", budget_kb=12.0).fit(splits["fit"])
+def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Parts) -> None:
+    found = fusion("scod", budget_kb=12.0).fit(splits.fit)
     assert novelty_of(found, splits, {"fdbd": 5000, "density": 1200}) == ["fdbd"]
     assert found.left_out_["density"].endswith("give more (--budget-kb)")
 
 
-def test_novelty_never_takes_the_room_of_the_only_signal(splits: Splits) -> None:
+def test_novelty_never_takes_the_room_of_the_only_signal(splits: Parts) -> None:
     """With half of a small budget and the tables of the fusion, no signal was left."""
-    found = fusion("scod", budget_kb=8.0).fit(splits["fit"])
+    found = fusion("scod", budget_kb=8.0).fit(splits.fit)
     assert novelty_of(found, splits, {"fdbd": 4000, "density": 1200}) == ["density"]
     assert any(not t.novelty for t in found.terms_)
 
 
-def test_novelty_signals_leave_half_of_the_time_to_the_stack(splits: Splits) -> None:
-    found = fusion("scod", budget_us=8.0).fit(splits["fit"])
+def test_novelty_signals_leave_half_of_the_time_to_the_stack(splits: Parts) -> None:
+    found = fusion("scod", budget_us=8.0).fit(splits.fit)
     assert novelty_of(found, splits, {}, {"fdbd": 4100.0, "density": 1200.0}) == ["density"]
     assert "its 0.0 kB and 4.1 us do not fit" in found.left_out_["fdbd"]
 
 
 def novelty_of(
-    found: FusionMonitor, splits: Splits, sizes: dict[str, int],
+    found: FusionMonitor, splits: Parts, sizes: dict[str, int],
     ns: dict[str, float] | None = None,
 ) -> list[str]:  # fmt: skip
     """Novelty signals that a fusion takes at these prices."""
     kinds = [m.kind for m in found.members_]
-    rows = splits["threshold"]
+    rows = splits.threshold
     scores = np.random.default_rng(0).normal(size=(len(rows), len(kinds)))
     times = None if ns is None else [ns.get(k, 10.0) for k in kinds]
     prices = Prices([sizes.get(k, 10) for k in kinds], times)
@@ -266,7 +266,7 @@ def test_a_fusion_costs_no_more_than_its_choice_reckoned(
         assert reckoned.nanoseconds is not None
         assert cost.nanoseconds <= reckoned.nanoseconds
         assert reckoned.fits(monitor.budget)
-        (shown,) = monitors_json(fitted, times)
+        (shown,) = [j.to_json() for j in fitted.judges]
         assert shown["bytes"] == cost.size_bytes  # it once left out the signals' records
         assert shown["estimated_us"] == cost.microseconds
 
@@ -326,11 +326,11 @@ def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["errors", "scod"])
-def test_the_score_is_the_sum_of_the_terms(splits: Splits, kind: str) -> None:
+def test_the_score_is_the_sum_of_the_terms(splits: Parts, kind: str) -> None:
     """The device's score, in nats, is what the signals of the explanation add up to."""
     monitor = fusion(kind)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
-    found = evaluate(fitted.program, splits["test"])
+    found = evaluate(fitted.program, splits.test)
     told = monitor.explanation_json()
     explanation = Explanation.from_json(told["terms"], told.get("stack"))
     names = [m.name for m in fitted.program.monitors]
@@ -351,21 +351,21 @@ def test_the_score_is_the_sum_of_the_terms(splits: Splits, kind: str) -> None:
     assert not signal_verdicts.any()  # signals never alarm by themselves
 
 
-def test_the_fusion_is_no_worse_than_its_best_signal(splits: Splits) -> None:
+def test_the_fusion_is_no_worse_than_its_best_signal(splits: Parts) -> None:
     monitor = fusion("errors")
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     best = max(c.quality.auroc for c in fitted.comparison)
     assert fitted.quality[0].auroc > best - 0.01
-    wrong = ~splits["test"].correct
+    wrong = ~splits.test.correct
     assert fitted.quality[0].auroc == pytest.approx(
         roc_auc_score(wrong, fitted.on_test.scores[0]), abs=1e-9
     )
 
 
-def test_few_threshold_rows_are_left_to_the_promise(splits: Splits) -> None:
+def test_few_threshold_rows_are_left_to_the_promise(splits: Parts) -> None:
     """Then the fusion learns from fit rows that its members have not seen."""
-    few = splits["threshold"].take(np.arange(100))
-    rows = {**splits, "threshold": few}
+    few = splits.threshold.take(np.arange(100))
+    rows = replace(splits, threshold=few)
     fitted = fitting.fit_monitors([fusion("errors")], "output", rows, FalseAlarmPromise())
     assert len(fitted.threshold_rows) == 100
     many = fitting.fit_monitors([fusion("errors")], "output", splits, FalseAlarmPromise())
@@ -387,7 +387,7 @@ def test_an_alarm_names_its_most_surprising_signal() -> None:
         Explanation.from_json([{**terms[0], "knots": []}])
 
 
-def test_a_member_that_cannot_be_lowered_is_left_out(splits: Splits) -> None:
+def test_a_member_that_cannot_be_lowered_is_left_out(splits: Parts) -> None:
     """Its error came from lowering, after fitting, and ended the whole compile."""
 
     class Unlowerable(type(MONITORS["msp_t"]())):  # type: ignore[misc]
@@ -404,7 +404,7 @@ def test_a_member_that_cannot_be_lowered_is_left_out(splits: Splits) -> None:
 
 
 @pytest.mark.parametrize("kind", ["forest", "odin_t", "energy"])
-def test_a_signal_of_any_number_type_is_silent_everywhere(splits: Splits, kind: str) -> None:
+def test_a_signal_of_any_number_type_is_silent_everywhere(splits: Parts, kind: str) -> None:
     """A signal's threshold was beyond int32, which ONNX could not hold."""
     taps = {"forest": ("features", "logits")}.get(kind, ("logits",))
     monitor = MONITORS["errors"](taps=("features", "logits"))
@@ -412,7 +412,7 @@ def test_a_signal_of_any_number_type_is_silent_everywhere(splits: Splits, kind: 
     monitor.set_params(signals=(MONITORS[kind](taps=taps),))
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}))
-    rows = list(blocks(fitted.program, splits["test"]))
+    rows = list(blocks(fitted.program, splits.test))
     proof = prove(artifact, onnx_emitter.emit(fitted.program, {}), rows)
     assert proof.first_mismatch is None
     assert not fitted.on_test.verdicts[:, 1].any()

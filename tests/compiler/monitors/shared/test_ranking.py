@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle import manifest
 from edgemon.compiler.errors import CompileError
@@ -57,18 +58,18 @@ def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("rule", fitting.RULES)
-def test_a_score_that_does_not_vary_is_refused(splits: dict[str, Recording], rule: str) -> None:
+def test_a_score_that_does_not_vary_is_refused(splits: Splits[Recording], rule: str) -> None:
     with pytest.raises(CompileError, match="useless: its score is the same for all 3,000 fit and"):
         fitting.fit_monitors(
             [Useless()], "output", splits, FalseAlarmPromise(), rule=rule, logits="logits"
         )
 
 
-def test_a_rank_stands_beside_what_the_score_itself_is_worth(splits: dict[str, Recording]) -> None:
+def test_a_rank_stands_beside_what_the_score_itself_is_worth(splits: Splits[Recording]) -> None:
     fitted = fitting.fit_monitors(
         [Coin()], "output", splits, FalseAlarmPromise(0.1, 0.9), rule="guaranteed", logits="logits"
     )
-    (entry,) = manifest.monitors_json(fitted)
+    (entry,) = [j.to_json() for j in fitted.judges]
     assert entry["ties_broken"]
     assert entry["auroc"] > entry["raw_auroc"] + 0.1
     assert abs(entry["raw_auroc"] - 0.5) < 0.1

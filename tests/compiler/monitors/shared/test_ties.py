@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, Score
@@ -50,7 +51,7 @@ class TwoValued(MonitorEstimator):
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
-def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recording]:
+def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Splits[Recording]:
     folder = tmp_path_factory.mktemp("recordings")
     return {
         name: make_recording(folder / name, request.param, 1500, seed)
@@ -58,30 +59,30 @@ def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     }
 
 
-def test_a_two_valued_score_alarms_under_a_promise(splits: dict[str, Recording]) -> None:
+def test_a_two_valued_score_alarms_under_a_promise(splits: Splits[Recording]) -> None:
     target = FalseAlarmPromise(0.1, 0.9)
     fitted = fitting.fit_monitors(
         [TwoValued()], "output", splits, target, rule="guaranteed", logits="logits"
     )
     assert fitted.tie_broken == (True,)
-    rows = splits["threshold"].take(np.flatnonzero(splits["threshold"].correct))
+    rows = splits.threshold.take(np.flatnonzero(splits.threshold.correct))
     alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
     assert 0.05 < alarms.mean() <= 0.1
     # Only rows of the upper value alarm.
     high = rows.features("features")[:, 0] > fitted.estimators[0].median_
     assert high[alarms].all()
-    vectors = self_test.choose(fitted.program, fitted.on_test, splits["test"])[0]
+    vectors = self_test.choose(fitted.program, fitted.on_test, splits.test)[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     onnx = onnx_emitter.emit(fitted.program, {})
     assert prove(artifact, onnx, evaluation.blocks(fitted.program, rows)).first_mismatch is None
 
 
-def test_the_method_own_threshold_breaks_no_ties(splits: dict[str, Recording]) -> None:
+def test_the_method_own_threshold_breaks_no_ties(splits: Splits[Recording]) -> None:
     fitted = fitting.fit_monitors([TwoValued()], "output", splits, FalseAlarmPromise())
     assert (fitted.tie_broken, fitted.calibrated) == ((False,), (False,))
 
 
-def test_a_fine_score_is_left_alone(splits: dict[str, Recording]) -> None:
+def test_a_fine_score_is_left_alone(splits: Splits[Recording]) -> None:
     fitted = fitting.fit_monitors(
         [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmPromise(),
         rule="guaranteed", logits="logits",
