@@ -127,7 +127,7 @@ def _threshold_rows(share: float, policy: str, seed: list[int], scratch: Path) -
         Sources(f"{scratch / 'x.npy'},{scratch / 'y.npy'}"), scratch, seed=seed[-1],
         repeats=policy, warn=lambda _: None,
     )  # fmt: skip
-    rows = parts["threshold"].rows
+    rows = parts.threshold.rows
     return np.asarray(x[rows[right[rows]], 0])
 
 

@@ -108,7 +108,7 @@ def _lessons(
     first = next((e for e in estimators if e.learns_from_held_out), None)
     if first is None:
         return _Lessons(rows.fit, rows.fit), rows.threshold
-    own_seed = first.get_params()["seed"]
+    own_seed = first.seed
     own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
     if own is not None:
         return _Lessons(rows.fit, own[0]), own[1]

@@ -17,12 +17,10 @@ from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.fitting import members_program
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.program import reference
-from edgemon.compiler.program.ir import Builder, Monitor, Program
-from edgemon.compiler.program.quantise import quantise
-from edgemon.compiler.recording.evaluation import predicted_class
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.recording import Recording
 
 Bools = npt.NDArray[np.bool_]
@@ -39,7 +37,7 @@ class Fused:
 
     @classmethod
     def of(cls, fusion: FusionMonitor, judges: tuple[Judge, ...], rows: Rows) -> Fused:
-        program, _ = members_program(fusion, rows.output, rows.fit)
+        program, _ = lowered(fusion.members_, rows.fit.taps, rows.output).represented()
         return cls(fusion, judges, rows, Bill(program, costs.times()))
 
     def learn(self, index: npt.NDArray[np.int64]) -> None:
@@ -57,15 +55,8 @@ class Fused:
 
     def program(self) -> Program:
         """The device program of what was learned: the fusion, then the scores that it sums."""
-        builder = Builder(self.rows.fit.taps, real=True)
-        predicted = predicted_class(builder, builder.tap(self.rows.output))
-        score = self.fusion.lower(builder, predicted)
-        signals = zip(self.fusion.signal_names(), self.fusion.signal_scores_, strict=True)
-        monitors = [
-            Monitor(self.fusion.kind, score.id, np.inf, np.inf),
-            *(Monitor(name, signal.id, np.inf, np.inf) for name, signal in signals),
-        ]
-        return quantise(builder.program(predicted, monitors)).trimmed()
+        found = lowered([self.fusion], self.rows.fit.taps, self.rows.output)
+        return found.quantised([*found.monitors(), *self.fusion.signal_monitors()])
 
     def scores(self, program: Program) -> Scores:
         """Raw scores of the program's first monitor: of the pool, and of novel sets by name."""

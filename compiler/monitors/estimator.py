@@ -64,6 +64,12 @@ class Score:
     display: str = "linear"
     display_scale: float = 1.0
 
+    def monitor(self, name: str) -> Monitor:
+        """At the method's own thresholds; 0 where it has none."""
+        alarm = 0.0 if self.alarm_above is None else self.alarm_above
+        uncertain = alarm if self.uncertain_above is None else self.uncertain_above
+        return Monitor(name, self.id, alarm, uncertain, self.display, self.display_scale)
+
 
 class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn is untyped
     """Base of all monitors. ``taps`` are names of tensors in the recording.

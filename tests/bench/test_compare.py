@@ -17,6 +17,7 @@ from edgemon.bench.compare.measures import measure, scod_mcc
 from edgemon.bench.compare.panel import Options, Panel, Split
 from edgemon.bench.compare.rows import UNKNOWN, load_rows
 from edgemon.bench.compare.spec import Case, Spec
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import fit_monitors
 from edgemon.compiler.models import keras
@@ -89,13 +90,14 @@ def test_a_fixed_split_is_what_compile_reports(
     rows = replace(rows, pool=(rows.pool[0].take(np.arange(size)), rows.pool[1]))
     split = Split(np.arange(size), np.arange(size, size + ROWS))
     found = Panel(rows, [split], True, Options(TARGET)).judge(make())["fixed"]
-    parts = {"fit": rows.fit, "threshold": rows.pool[0], "test": rows.pool[1]}
+    parts = Splits(rows.fit, *rows.pool)
     fitted = fit_monitors([make()], "output", parts, TARGET, rule="guaranteed", logits="logits")
-    quality = fitted.quality[0]
+    (judge,) = fitted.judges
+    quality = judge.quality
     assert found["certified.mcc"] == pytest.approx(quality.mcc)
     assert found["certified.false_alarms"] == pytest.approx(quality.false_alarm_rate)
     assert 1 - found["certified.caught"] == pytest.approx(quality.miss_rate)
-    if not fitted.tie_broken[0]:
+    if not judge.ties_broken:
         assert found["auroc"] == pytest.approx(quality.auroc)
     low, high = found["certified.mcc_interval"]
     assert low < found["certified.mcc"] < high

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.mirror import MIRROR
@@ -55,3 +56,10 @@ def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
     return Recording(
         taps, tuple(files), np.arange(rows), output.argmax(axis=1).astype(np.int32), labels, CLASSES
     )
+
+
+def recorded_splits(folder: Path, dtype: str, rows: int) -> Splits[Recording]:
+    """As many rows of each part."""
+    names = Splits("fit", "threshold", "test")
+    seeds = {name: seed for seed, name in enumerate(names.values())}
+    return names.map(lambda name, _: make_recording(folder / name, dtype, rows, seeds[name]))

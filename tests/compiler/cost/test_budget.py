@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from edgemon import targets
-from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import budget as budgets
 from edgemon.compiler import fitting
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.errors import BudgetError, CompileError
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.monitors.fusion import stack
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.targets import Budget
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import recorded_splits
 
 HOST = targets.load(targets.DEFAULT)
 UNTIMED = replace(HOST, name="board", times=None)
@@ -77,10 +77,7 @@ def test_fusions_take_the_budget_unless_they_have_their_own() -> None:
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     folder = tmp_path_factory.mktemp("rows")
-    rows = {
-        name: make_recording(folder / name, "int8", 400, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    rows = recorded_splits(folder, "int8", 400)
     estimators = [MONITORS["softmax"](taps=("logits",)), MONITORS["box"](taps=("features",))]
     return fitting.fit_monitors(estimators, "output", rows, FalseAlarmPromise())
 
@@ -91,10 +88,7 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
     """The whole budget went to the fusion, and nothing said how a box fits beside it."""
     monkeypatch.setattr(stack, "LEAST_GAIN", -1)  # take whatever fits
     folder = tmp_path_factory.mktemp("rows")
-    rows = {
-        name: make_recording(folder / name, "int8", 900, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    rows = recorded_splits(folder, "int8", 900)
 
     def both(text: str, budget: Budget) -> Fitted:
         fusion, box = parse(text, budget=budget)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
@@ -21,7 +21,7 @@ from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
 from edgemon.compiler.recording.recording import Recording
-from tests.compiler.recordings import CLASSES, WIDTH, make_recording
+from tests.compiler.recordings import CLASSES, WIDTH, recorded_splits
 
 TAPS = {
     **dict.fromkeys((m.kind for m in OUTPUT_SCORES), ("logits",)),
@@ -52,10 +52,7 @@ Parts = Splits[Recording]
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Parts:
     folder = tmp_path_factory.mktemp("recordings")
-    return {
-        name: make_recording(folder / name, request.param, 900, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    return recorded_splits(folder, request.param, 900)
 
 
 @pytest.fixture(params=sorted(MONITORS))
@@ -124,7 +121,7 @@ def test_it_lowers_and_passes_the_proof(estimator: MonitorEstimator, splits: Par
 def test_higher_is_more_suspicious(estimator: MonitorEstimator, splits: Parts) -> None:
     """The data is made so that each method ranks wrong rows above right ones."""
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise())
-    (quality,) = fitted.quality
+    (quality,) = (judge.quality for judge in fitted.judges)
     assert quality.auroc is not None
     if estimator.kind not in WITHOUT_SIGNAL:
         assert quality.auroc > 0.55
@@ -134,7 +131,7 @@ def test_calibrated_thresholds_keep_the_promise_on_the_threshold_rows(
     estimator: MonitorEstimator, splits: Parts
 ) -> None:
     fitted = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise(0.1, 0.9))
-    assert fitted.calibrated == (estimator.kind not in OWN_RULE,)
+    assert fitted.judges[0].calibrated == (estimator.kind not in OWN_RULE)
     if estimator.kind not in OWN_RULE:
         rows = fitted.threshold_rows
         right = rows.take(np.flatnonzero(rows.correct))
@@ -223,7 +220,7 @@ def test_a_mirrored_layer_tells_what_the_layer_alone_does_not(splits: Parts) -> 
     """Its noise is another one, so that two inferences know more than one."""
     pair = [MONITORS["mirror"](taps=TAPS["mirror"]), MONITORS["second_opinion"](taps=("features",))]
     fitted = fitting.fit_monitors(pair, "output", splits, FalseAlarmPromise())
-    both, one = (q.auroc for q in fitted.quality)
+    both, one = (judge.quality.auroc for judge in fitted.judges)
     assert both is not None
     assert one is not None
     assert 1 - both < (1 - one) / 2

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
@@ -60,7 +60,7 @@ def test_the_score_is_the_smallest_distance_by_definition(
     splits = Splits(fit, fit, test)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     np.testing.assert_array_equal(fitted.on_test.scores[0], found)
-    assert fitted.judges[0].alarm_above == 0
+    assert fitted.judges[0].monitor.alarm_above == 0
     artifact = flat.read(flat.write(flat.Artifact(fitted.program, "00" * 32, {})))
     np.testing.assert_array_equal(
         reference.evaluate(artifact.program, [test.codes(t.name) for t in artifact.program.taps])

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from edgemon.compiler import fitting
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.react import RectifiedMonitor
@@ -44,10 +45,10 @@ def test_the_score_is_that_of_clipped_features(
     np.testing.assert_allclose(real_scores(monitor, rows), expected, rtol=1e-6, atol=1e-6)
     if percentile == 100:
         assert monitor.details()["share_clipped"] == 0
-    splits = dict.fromkeys(("fit", "threshold", "test"), rows)
+    splits = Splits(rows, rows, rows)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     (judge,) = fitted.judges
-    found = fitted.on_test.scores[0] * judge.display_scale
+    found = fitted.on_test.scores[0] * judge.monitor.display_scale
     assert np.corrcoef(found, expected)[0, 1] > 0.999
 
 

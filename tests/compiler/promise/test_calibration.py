@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MONITORS, parse

@@ -30,12 +30,21 @@ class Listening(Reporter):
 def test_rows_are_not_called_few_where_scores_are(
     scores: np.ndarray, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fitted: Any = SimpleNamespace(
-        calibrated=(True,), threshold_rows=SimpleNamespace(groups=None),
-        program=SimpleNamespace(monitors=(SimpleNamespace(name="m", alarm_above=0.0),)),
-    )  # fmt: skip
+    rows: Any = SimpleNamespace(groups=None)
+    program: Any = SimpleNamespace(monitors=(SimpleNamespace(name="m", alarm_above=0.0),))
+    tested: Any = None
     monkeypatch.setattr(guard, "evaluate", lambda *_: None)
     monkeypatch.setattr(guard, "_scores", lambda *_: (scores, None))
     reporter = Listening()
-    assert guard.guard(fitted, fitted.threshold_rows, 10_000, 0.95, 0, reporter) == (None, None)
+    assert guard.guard(
+        program,
+        0,
+        rows,
+        rows,
+        tested,
+        run_length=10_000,
+        confidence=0.95,
+        seed=0,
+        reporter=reporter,
+    ) == (None, None)
     assert reason in reporter.heard[0]

@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.emit import flat
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.proof import self_test
@@ -17,7 +16,7 @@ from edgemon.compiler.proof.self_test import MOST_BYTES, MutationScore
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import recorded_splits
 
 Case = tuple[Fitted, Recording]
 
@@ -25,10 +24,7 @@ Case = tuple[Fitted, Recording]
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     folder = tmp_path_factory.mktemp("rows")
-    splits = {
-        name: make_recording(folder / name, request.param, 900, i)
-        for i, name in enumerate(("fit", "threshold", "test"))
-    }
+    splits = recorded_splits(folder, request.param, 900)
     estimators = parse("box,prophecy,forest")
     for estimator in estimators:
         estimator.set_params(taps=("features",))

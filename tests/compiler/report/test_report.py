@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from edgemon import targets
-from edgemon.compiler.data.splits import Splits
-from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.cost import bill as costs
 from edgemon.compiler.cost.bill import Bill
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
-from edgemon.compiler.fitting import Fitted
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.promise.realised import realised
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
@@ -38,7 +37,7 @@ from edgemon.compiler.statistics.metrics import measure
 from edgemon.runtime.evaluation import Verdict
 from edgemon.targets import OpTimes
 from tests.compiler.monitors.test_contract import TAPS
-from tests.compiler.recordings import CLASSES, make_recording
+from tests.compiler.recordings import CLASSES, recorded_splits
 
 TIMES = targets.load(targets.DEFAULT).times
 EVIL = '<script>alert("&amp;")</script>'
@@ -90,7 +89,10 @@ def make_case(
         "own_labels": None,
         "groups": manifests.groups_json(by, rows, fitted),
         "monitors": [j.to_json() for j in fitted.judges],
-        "realised": realised(fitted, target, rows.test, rows.test.rows, 0).to_json(),
+        "realised": realised(
+            fitted.on_test, {j.name: j.calibrated for j in fitted.judges}, target, rows.test,
+            rows.test.rows, 0,
+        ).to_json(),
         "comparison": [c.to_json() for c in fitted.comparison],
         "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
@@ -113,10 +115,7 @@ def make_case(
 
 
 def make_splits(folder: Path, dtype: str) -> Parts:
-    return {
-        name: make_recording(folder / name, dtype, 500, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    return recorded_splits(folder, dtype, 500)
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
@@ -205,7 +204,7 @@ def test_the_promise_is_the_calibration(case: Case) -> None:
     together = FalseAlarmPromise().thresholds(scores[:2])
     for i, monitor in enumerate(case.document["monitors"][:2]):
         assert monitor["threshold_raw"] == together[i]
-        own = case.fitted.judges[i].shown(calibrate(scores[i], FalseAlarmPromise()))
+        own = case.fitted.judges[i].monitor.shown(calibrate(scores[i], FalseAlarmPromise()))
         assert monitor["alone"]["thresholds"] == (own,)
         assert own <= monitor["threshold"]
     shown = Reader(case.page).shown
@@ -254,7 +253,7 @@ def test_steps_bound_what_is_read(case: Case) -> None:
 
 def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
-    rows.test = rows.test.take(np.flatnonzero(rows.test.correct))
+    rows = replace(rows, test=rows.test.take(np.flatnonzero(rows.test.correct)))
     case = make_case(rows, "softmax")
     metrics = case.document["monitors"][0]["metrics"]
     assert (metrics["mcc"], metrics["auroc"], metrics["missed"]) == (None, None, None)
@@ -267,7 +266,7 @@ def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
 def test_a_class_without_a_box_has_no_finite_score(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
     fit = rows.fit
-    rows.fit = fit.take(np.flatnonzero((fit.predicted != 1) | ~fit.correct))
+    rows = replace(rows, fit=fit.take(np.flatnonzero((fit.predicted != 1) | ~fit.correct)))
     case = make_case(rows, "box")
     assert case.document["promise"] is None
     bins = case.document["monitors"][0]["histogram"]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgemon.compiler.fitted import Fitted
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
@@ -25,7 +25,7 @@ from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.runtime.evaluation import Verdict
 from tests.command_line import edgemon, refused
 from tests.compiler.monitors.test_contract import TAPS
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import make_recording, recorded_splits
 from tests.conftest import DEMO
 from tests.tiny_onnx import write_tiny_onnx
 
@@ -80,10 +80,7 @@ def test_codes_saturate_and_classes_that_change_are_counted(tmp_path: Path) -> N
 def test_it_is_seeded_and_skips_float_taps(tmp_path: Path) -> None:
     rows = make_recording(tmp_path / "i", "int8", 300, 1)
     estimator = MONITORS["msp_t"](taps=("logits",))
-    splits = {
-        n: make_recording(tmp_path / n, "int8", 900, i)
-        for i, n in enumerate(("fit", "threshold", "test"))
-    }
+    splits = recorded_splits(tmp_path, "int8", 900)
     program = fitting.fit_monitors([estimator], "output", splits, FalseAlarmPromise()).program
     a, b, c = (code_errors.measure(program, rows, 1, seed) for seed in (3, 3, 4))
     assert a == b != c
@@ -124,10 +121,7 @@ def shifted(rows: Recording, folder: Path, by: int) -> Recording:
 )
 @pytest.mark.parametrize("kind", ["energy", "errors"])
 def test_thresholds_hold_under_every_kernel_set(tmp_path: Path, target: Any, kind: str) -> None:
-    splits = {
-        n: make_recording(tmp_path / n, "int8", 2500, i)
-        for i, n in enumerate(("fit", "threshold", "test"))
-    }
+    splits = recorded_splits(tmp_path, "int8", 2500)
     others = [shifted(splits.threshold, tmp_path, by) for by in (-25, 25)]
 
     def fitted(other_kernels: list[Recording]) -> Fitted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from edgemon import targets
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
 from edgemon.compiler.cost.bill import Bill, Cost
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.monitors import MONITORS, Score
@@ -31,7 +32,7 @@ from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 from edgemon.runtime.explanation import Explanation
 from edgemon.targets import Budget
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import recorded_splits
 
 Parts = Splits[Recording]
 
@@ -39,10 +40,7 @@ Parts = Splits[Recording]
 @pytest.fixture(scope="module")
 def splits(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     folder = tmp_path_factory.mktemp("recordings")
-    return {
-        name: make_recording(folder / name, "int8", 900, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    return recorded_splits(folder, "int8", 900)
 
 
 def fusion(kind: str, **settings: object) -> FusionMonitor:
@@ -251,10 +249,7 @@ def test_a_fusion_costs_no_more_than_its_choice_reckoned(
     kind: str, dtype: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("recordings")
-    rows = {
-        name: make_recording(folder / name, dtype, 900, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    rows = recorded_splits(folder, dtype, 900)
     times = targets.load(targets.DEFAULT).times
     for budget in ({}, {"budget_kb": 12.0}, {"budget_us": 1.0}):
         monitor = fusion(kind, **budget)
@@ -277,10 +272,7 @@ def test_thresholds_of_classes_count_in_the_choice_of_signals(
 ) -> None:
     """They were added afterwards: a larger budget failed where a smaller one did not."""
     folder = tmp_path_factory.mktemp("recordings")
-    rows = {
-        name: make_recording(folder / name, dtype, 900, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    rows = recorded_splits(folder, dtype, 900)
     target = FalseAlarmPromise(0.3, 0.6, per_class="each")
     times = targets.load(targets.DEFAULT).times
     for kb in (3.0, 4.0, 5.0, 7.0):
@@ -292,7 +284,7 @@ def test_thresholds_of_classes_count_in_the_choice_of_signals(
             continue
         cost = Bill(fitted.program, times).together()
         reckoned = [c.so_far for c in monitor.choices_ if c.so_far][-1]
-        assert fitted.class_thresholds[0]
+        assert fitted.judges[0].class_thresholds
         assert cost.size_bytes <= reckoned.size_bytes <= kb * 1024
         assert cost.nanoseconds is not None
         assert reckoned.nanoseconds is not None
@@ -355,9 +347,9 @@ def test_the_fusion_is_no_worse_than_its_best_signal(splits: Parts) -> None:
     monitor = fusion("errors")
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     best = max(c.quality.auroc for c in fitted.comparison)
-    assert fitted.quality[0].auroc > best - 0.01
+    assert fitted.judges[0].quality.auroc > best - 0.01
     wrong = ~splits.test.correct
-    assert fitted.quality[0].auroc == pytest.approx(
+    assert fitted.judges[0].quality.auroc == pytest.approx(
         roc_auc_score(wrong, fitted.on_test.scores[0]), abs=1e-9
     )
 

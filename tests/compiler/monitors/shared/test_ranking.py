@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
-from edgemon.compiler.bundle import manifest
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import recorded_splits
 
 
 class Useless(MonitorEstimator):
@@ -51,10 +50,7 @@ class Coin(Useless):
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict:  # type: ignore[type-arg]
     folder = tmp_path_factory.mktemp("rows")
-    return {
-        name: make_recording(folder / name, request.param, 1500, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    return recorded_splits(folder, request.param, 1500)
 
 
 @pytest.mark.parametrize("rule", fitting.RULES)

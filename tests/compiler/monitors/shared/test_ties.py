@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler import fitting
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, Score
 from edgemon.compiler.monitors.shared.tails import STEPS
@@ -24,7 +24,7 @@ from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
 from edgemon.compiler.recording.recording import Recording
-from tests.compiler.recordings import make_recording
+from tests.compiler.recordings import recorded_splits
 
 
 class TwoValued(MonitorEstimator):
@@ -53,10 +53,7 @@ class TwoValued(MonitorEstimator):
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def splits(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Splits[Recording]:
     folder = tmp_path_factory.mktemp("recordings")
-    return {
-        name: make_recording(folder / name, request.param, 1500, seed)
-        for seed, name in enumerate(("fit", "threshold", "test"))
-    }
+    return recorded_splits(folder, request.param, 1500)
 
 
 def test_a_two_valued_score_alarms_under_a_promise(splits: Splits[Recording]) -> None:
@@ -64,12 +61,12 @@ def test_a_two_valued_score_alarms_under_a_promise(splits: Splits[Recording]) ->
     fitted = fitting.fit_monitors(
         [TwoValued()], "output", splits, target, rule="guaranteed", logits="logits"
     )
-    assert fitted.tie_broken == (True,)
+    assert fitted.judges[0].ties_broken
     rows = splits.threshold.take(np.flatnonzero(splits.threshold.correct))
     alarms = evaluation.evaluate(fitted.program, rows).verdict != 0
     assert 0.05 < alarms.mean() <= 0.1
     # Only rows of the upper value alarm.
-    high = rows.features("features")[:, 0] > fitted.estimators[0].median_
+    high = rows.features("features")[:, 0] > fitted.judges[0].estimator.median_
     assert high[alarms].all()
     vectors = self_test.choose(fitted.program, fitted.on_test, splits.test)[0]
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
@@ -79,7 +76,8 @@ def test_a_two_valued_score_alarms_under_a_promise(splits: Splits[Recording]) ->
 
 def test_the_method_own_threshold_breaks_no_ties(splits: Splits[Recording]) -> None:
     fitted = fitting.fit_monitors([TwoValued()], "output", splits, FalseAlarmPromise())
-    assert (fitted.tie_broken, fitted.calibrated) == ((False,), (False,))
+    assert not fitted.judges[0].ties_broken
+    assert not fitted.judges[0].calibrated
 
 
 def test_a_fine_score_is_left_alone(splits: Splits[Recording]) -> None:
@@ -87,7 +85,7 @@ def test_a_fine_score_is_left_alone(splits: Splits[Recording]) -> None:
         [MONITORS["energy"](taps=("logits",))], "output", splits, FalseAlarmPromise(),
         rule="guaranteed", logits="logits",
     )  # fmt: skip
-    assert fitted.tie_broken == (False,)
+    assert not fitted.judges[0].ties_broken
 
 
 values = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=60)
