@@ -79,7 +79,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     folder = tmp_path_factory.mktemp("rows")
     rows = recorded_splits(folder, "int8", 400)
     estimators = [MONITORS["softmax"](taps=("logits",)), MONITORS["box"](taps=("features",))]
-    return fitting.fit_monitors(estimators, "output", rows, FalseAlarmPromise())
+    return fitting.fit_monitors(estimators, "output", rows, FalseAlarmPromise(), times=HOST.times)
 
 
 def test_a_fusion_that_took_all_is_told_what_to_leave(

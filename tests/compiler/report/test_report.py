@@ -391,7 +391,7 @@ def test_the_plots_are_imported_for_the_report_only() -> None:
 
 def test_the_report_of_rows_in_groups_speaks_of_groups(tmp_path: Path) -> None:
     rows = make_splits(tmp_path, "int8")
-    rows = {name: replace(r, groups=np.arange(len(r)) // 4) for name, r in rows.items()}
+    rows = rows.map(lambda _, r: replace(r, groups=np.arange(len(r)) // 4))
     case = make_case(rows, "softmax,entropy", by="y+track[0]")
     document, test = case.document, rows.test
     groups = len(np.unique(test.groups))
