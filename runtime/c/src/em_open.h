@@ -50,10 +50,25 @@ EM_INTERNAL em_status em_check_nodes(em_reader *r);
 /* Element operations of an evaluation, when the nodes have been checked. In em_open_nodes.c. */
 EM_INTERNAL uint64_t em_work_of(const em_monitor *m);
 
+/* The other records: sections 5 and 8 to 11. In em_open_records.c. */
+EM_INTERNAL em_status em_check_strings(const em_reader *r);
+EM_INTERNAL em_status em_check_taps(const em_reader *r);
+EM_INTERNAL em_status em_check_data(const em_reader *r);
+EM_INTERNAL em_status em_check_monitors(const em_reader *r);
+EM_INTERNAL em_status em_check_self_test(const em_reader *r);
+
 /* The section DRIFT, if there is one: section 13. In em_drift.c. */
 EM_INTERNAL em_status em_check_drift(const em_reader *r);
 
 /* ---- small proofs ---- */
+
+EM_INLINE int em_is_zero(const uint8_t *bytes, uint32_t n) {
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= bytes[i];
+    }
+    return any == 0;
+}
 
 /* The smallest w with n <= 2^w. */
 EM_INLINE uint32_t em_width(uint32_t n) {

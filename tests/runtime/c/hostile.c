@@ -1,6 +1,6 @@
-#include "hostile.h"
-
 #include "em_ops.h"
+
+#include "hostile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
