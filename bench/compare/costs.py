@@ -28,14 +28,14 @@ ROUNDS, WARM_UP = 200, 20
 
 
 def size_bytes(program: Program) -> int:
-    """Of the first monitor, with everything that it needs."""
+    """Bytes of the first monitor, with everything that it needs."""
     return flat.monitor_bytes(program)[program.monitors[0].name]
 
 
 def nanoseconds(
     programs: Sequence[Program], rows: Recording, progress: Progress = unheard
 ) -> list[float]:
-    """Of one evaluation of each program's first monitor in C."""
+    """Time of one evaluation of each program's first monitor in C."""
     alone = [p.only(p.monitors[0].name) for p in programs]
     some = np.arange(min(ROWS, len(rows)))
     taps = [[np.asarray(rows.codes(t.name, some)) for t in p.taps] for p in alone]
@@ -51,7 +51,7 @@ def estimated_ns(program: Program) -> float | None:
 
 
 def times() -> targets.OpTimes | None:
-    """Of the default target."""
+    """Times of the default target's ops."""
     return targets.load(targets.DEFAULT).times
 
 

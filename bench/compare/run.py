@@ -79,7 +79,7 @@ def _group(name: str, cases: list[Document], seed: int) -> Document:
 def _all_numbers(
     cases: list[Document], monitor: str, numbers_of: Callable[[Document], Numbers]
 ) -> list[Numbers]:
-    """Of the cases in which the monitor is not left out."""
+    """Numbers of the cases in which the monitor is not left out."""
     every = [m for c in cases for m in c["monitors"] if m["monitor"] == monitor]
     return [numbers_of(m) for m in every if "left_out" not in m]
 

@@ -56,7 +56,8 @@ def compile_(
         str,
         typer.Option(
             help="Monitors, with settings: msp_t,box:gamma=0.35,prophecy. auto tries the cheap "
-            "signals, and fuses those that earn their place."
+            "signals, and fuses those that earn their place. Packages may bring further monitors "
+            "(docs/extending.md)."
         ),
     ] = "auto",
     profile: Annotated[

@@ -1,16 +1,16 @@
-"""The monitors, by the names that ``--monitor`` takes."""
+"""The monitors, by the names that ``--monitor`` takes; other packages may bring more."""
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors import registry
 from edgemon.compiler.monitors.box.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
@@ -23,7 +23,9 @@ from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, Seco
 from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.targets import Budget
 
-__all__ = ["AUTO", "MONITORS", "PROFILES", "MonitorEstimator", "Score", "parse"]
+__all__ = [
+    "AUTO", "MONITORS", "PROFILES", "Analysis", "MonitorEstimator", "Needs", "Score", "parse",
+]  # fmt: skip
 
 AUTO = "auto"  # stands for the fusion of the profile
 PROFILES = ("errors", "scod")
@@ -80,6 +82,7 @@ def _named(text: str, profile: str, mirror: bool) -> str:
     name, *settings = text.split(":")
     if name != AUTO:
         return text
+    registry.load(AUTO, (AUTO,))
     if mirror and any(s.partition("=")[0] == "mirror" for s in settings):
         raise CompileError(
             f"--monitor {text}: --mirror says that the fusion may read the mirrored image, and so "
@@ -90,18 +93,14 @@ def _named(text: str, profile: str, mirror: bool) -> str:
 
 def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     name, *settings = text.split(":")
-    if name not in MONITORS:
+    cls = registry.load(name, (AUTO, *MONITORS)) or MONITORS.get(name)
+    if cls is None:
         raise CompileError(f"--monitor: unknown monitor {name!r}; there are {_known()}")
-    cls = MONITORS[name]
-    defaults = {
-        key: p.default
-        for key, p in inspect.signature(cls).parameters.items()
-        if key not in cls.from_model
-    }
+    defaults = registry.settings(cls)
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     if cls.learns_from_held_out:
         wanted = {"budget_kb": budget.kilobytes, "budget_us": budget.microseconds}
-        values |= {k: v for k, v in wanted.items() if v is not None}
+        values |= {k: v for k, v in wanted.items() if v is not None and k in defaults}
     given = set()
     for setting in settings:
         key, separator, value = setting.partition("=")
@@ -128,4 +127,4 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
 
 
 def _known() -> str:
-    return ", ".join((AUTO, *MONITORS))
+    return ", ".join(dict.fromkeys((AUTO, *MONITORS, *registry.names())))

@@ -225,7 +225,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         return False
 
     def signal_names(self) -> list[str]:
-        """Of the members that are kept, as the artifact's monitors are called."""
+        """Names of the members that are kept, as the artifact's monitors are called."""
         return []
 
     def signal_monitors(self) -> list[Monitor]:

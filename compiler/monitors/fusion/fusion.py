@@ -135,7 +135,7 @@ class FusionMonitor(MonitorEstimator):
 
     @property
     def budget(self) -> Budget:
-        """Of the whole fusion: its signals and what it adds to them."""
+        """Covers its signals and what it adds to them."""
         return Budget(self.budget_kb, self.budget_us or None)
 
     def combine(

@@ -143,7 +143,7 @@ class Rules:
         return lcm(*{len(advice.layers) for advices in groups for advice in advices.values()})
 
     def _resolution(self) -> int:
-        """Of the weights, which are at most 1."""
+        """Steps of a weight, which is at most 1."""
         return max(1, min(FINEST_WEIGHT, LARGEST_ADVICE // (2 * FINE * self._parts())))
 
     def _unequal(self, x: int, y: int, worth: int) -> int:

@@ -124,7 +124,7 @@ class SelfCheckerMonitor(MonitorEstimator):
             most_bytes -= excess
 
     def _size_bytes(self, recording: Recording) -> int:
-        """Of the whole monitor: densities, rule and everything."""
+        """What the whole monitor takes: densities, rule and everything."""
         builder, predicted = answered(recording, [layer.tap for layer in self.layers_])
         score = self.lower(builder, predicted)
         program = builder.program(predicted, [Monitor(self.kind, score.id, 0, 0)])

@@ -20,6 +20,6 @@ def worth(votes: Floats, doubt: Floats, layers: int) -> Floats:
 
 
 def majority(votes: int) -> Score:
-    """Of the value id of their sum: most layers alarm, half of them are uncertain. Shown in net
-    votes."""
+    """The score of a sum of votes, by its value id: a majority of the layers alarms, half of them
+    are uncertain. Shown in net votes."""
     return Score(votes, VOTE // 2 - 1, -(VOTE // 2), display_scale=1.0 / VOTE)
