@@ -19,8 +19,8 @@ from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Codes
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.lowering import lowered
-from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.recording.recording import Recording
 
 Bools = npt.NDArray[np.bool_]
@@ -74,5 +74,5 @@ def behind(program: Program, known: Mapping[int, Raw]) -> Raw:
     values: dict[int, Raw] = {i: v[:, None] for i, v in known.items()}
     for index, node in enumerate(program.nodes, len(program.taps)):
         if index not in values and all(i in values for i in node.inputs):
-            values[index] = reference.OPS[node.op](node, *(values[i] for i in node.inputs))
+            values[index] = OPS[node.op].evaluate(node, *(values[i] for i in node.inputs))
     return values[program.monitors[0].score][:, 0]

@@ -12,8 +12,9 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.shared import ranking
+from edgemon.compiler.program.grids import Represented
 from edgemon.compiler.program.ir import Builder, Monitor, Program
-from edgemon.compiler.program.quantise import Represented, quantise, quantise_scores
+from edgemon.compiler.program.quantise import quantise, quantise_scores
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate, predicted_class
 from edgemon.compiler.recording.recording import Recording

@@ -8,18 +8,19 @@ Evaluation has no early exit, so that the count bounds every evaluation; only ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgemon.compiler.cost import timing
 from edgemon.compiler.emit import flat
-from edgemon.compiler.program.ir import Node, Program
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.ops import OPS
+from edgemon.compiler.program.ops.op import Parts
 from edgemon.targets import Budget, OpTimes
 
 KILOBYTE = 1024  # bytes
-TRANSCENDENTAL = 16  # steps of an exponential or a logarithm
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Bill:
             total += item
         return total
 
-    def _cost(self, size_bytes: int, parts: timing.Parts) -> Cost:
+    def _cost(self, size_bytes: int, parts: Parts) -> Cost:
         return Cost(size_bytes, None if self.times is None else self.times.of(parts))
 
 
@@ -100,8 +101,7 @@ def steps(program: Program) -> dict[str, int]:
     """Most steps of one evaluation, by op, in the order of the program."""
     found: dict[str, int] = {}
     for node in program.nodes:
-        length = program.value(node.inputs[0]).length
-        count = _STEPS.get(node.op, _elements)(node, length)
+        count = OPS[node.op].steps(node, program.value(node.inputs[0]))
         found[node.op] = found.get(node.op, 0) + count
     return found
 
@@ -116,40 +116,3 @@ def work(program: Program) -> int:
 def monitor_steps(program: Program) -> dict[str, int]:
     """Most steps of each monitor alone, by its name; shared nodes count for every monitor."""
     return {m.name: sum(steps(program.only(m.name)).values()) for m in program.monitors}
-
-
-def _elements(node: Node, length: int) -> int:
-    """One step an element of what is read or written, whichever is longer."""
-    return max(length, node.value.length)
-
-
-def _boxes(node: Node, length: int) -> int:
-    """Two bounds a dimension, over the class with the most boxes; without a box, a look at x."""
-    return int(np.diff(node.tables[3].astype(np.int64)).max()) * length * 2 or length
-
-
-def _trees(node: Node, _: int) -> int:
-    """One comparison a level and a value; the last table holds pairs of root and depth."""
-    depths = node.tables[2][1::2]
-    return int(depths.sum(dtype=np.int64)) + depths.size
-
-
-def _hamming(node: Node, _: int) -> int:
-    """One comparison a bit, then a word of each pattern of the class with the most."""
-    threshold, index, _words, first = node.tables
-    bits = index.size // (first.size - 1) or threshold.size
-    return bits + int(np.diff(first.astype(np.int64)).max()) * -(-bits // 32)
-
-
-_STEPS: dict[str, Callable[[Node, int], int]] = {
-    "boxes": _boxes,
-    "hamming": _hamming,
-    "trees": _trees,
-    "exp": lambda _, length: TRANSCENDENTAL * length,
-    "log": lambda _, length: TRANSCENDENTAL * length,
-    "logsumexp": lambda node, length: TRANSCENDENTAL * (length + node.value.length),
-    "affine": lambda node, _: node.tables[0].size,
-    "tables": lambda node, length: int(node.tables[2][0]) * length,
-    "kernels": lambda node, _: node.tables[1].size,
-    "distances": lambda node, _: node.tables[0].size,
-}

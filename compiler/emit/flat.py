@@ -20,7 +20,8 @@ import numpy.typing as npt
 from edgemon.compiler.emit import drift_section
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Builder, Monitor, Node, Program, Tap
-from edgemon.compiler.program.ops import MAX_WORKSPACE, OPS
+from edgemon.compiler.program.ops import DEVICE_OPS, OPS
+from edgemon.compiler.program.ops.op import MAX_WORKSPACE
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.mirror import VIEWS
@@ -95,7 +96,7 @@ def write(artifact: Artifact) -> bytes:
         value = node.value
         count = len(node.tables)
         nodes += NODE_RECORD.pack(
-            OPS[node.op].id, DTYPES[value.dtype], value.length, inputs[0], inputs[1],
+            OPS[node.op].number, DTYPES[value.dtype], value.length, inputs[0], inputs[1],
             n_tables if count else NONE, count, value.bits, workspace, 0,
         )  # fmt: skip
         n_tables += count
@@ -156,11 +157,10 @@ def read(data: bytes) -> Artifact:
             for name, dtype, view, length, zero, scale, _, _ in TAP_RECORD.iter_unpack(at[TAPS])
         ]
     )
-    op_names = {op.id: name for name, op in OPS.items()}
     for op, _, _, x, y, first, count, _, _, _ in NODE_RECORD.iter_unpack(at[NODES]):
         inputs = [i for i in (x, y) if i != NONE]
         own = tables[first : first + count] if count else []
-        builder.node(op_names[op], *inputs, tables=own)
+        builder.node(DEVICE_OPS[op].name, *inputs, tables=own)
     monitors = []
     for name, score, alarm, uncertain, display, _, scale, _, _ in MONITOR_RECORD.iter_unpack(
         at[MONITORS]

@@ -1,6 +1,6 @@
 """A device program as an ONNX model, for ONNX Runtime on servers and in simulations.
 
-The ops are in ``onnx_ops.py``; the results are equal to the reference bit for bit. Float sums
+The ops are ``Op.onnx``; the results are equal to the reference bit for bit. Float sums
 and polynomials are spelled out operation by operation, because ``ReduceSum`` and ``Exp`` would
 choose an order of their own. Trees become a ``TreeEnsembleRegressor`` over whole numbers: float32
 holds them exactly.
@@ -22,8 +22,8 @@ import onnx
 from onnx import helper
 
 from edgemon.compiler.emit.onnx_nodes import F32, Graph
-from edgemon.compiler.emit.onnx_ops import OPS
 from edgemon.compiler.program.ir import Monitor, Program
+from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.program.reference import SCORE, TAP_VALUE
 from edgemon.runtime.evaluation import Verdict
 
@@ -62,7 +62,7 @@ class _Emitter(Graph):
             self.names.append(name)
         cleared: list[str] = []
         for node in program.nodes:
-            result = OPS[node.op](self, node, *(self.names[i] for i in node.inputs))
+            result = OPS[node.op].onnx(self, node, *(self.names[i] for i in node.inputs))
             if node.value.dtype == "float32":
                 cleared.append(self._any_not_finite(result))
                 result = self.op("Where", cleared[-1], self.constant(F32(0)), result)
@@ -89,7 +89,7 @@ class _Emitter(Graph):
         return self.op("IsNaN", self.reduce("ReduceSum", nothing, 1))
 
     def _any_of(self, conditions: list[str]) -> str | None:
-        """Their disjunction; None of none."""
+        """Their disjunction; None where there is none."""
         result: str | None = None
         for condition in conditions:
             result = self.op("Or", result, condition) if result else condition

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.program.grids import Represented
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
-from edgemon.compiler.program.quantise import Represented, quantise_scores
+from edgemon.compiler.program.quantise import quantise_scores
 from edgemon.compiler.recording.evaluation import predicted_class
 
 

@@ -18,7 +18,7 @@ from edgemon.compiler.models.dense import dense_layers
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.program.ops import MAX_PATTERN
+from edgemon.compiler.program.ops.classes import MAX_PATTERN
 from edgemon.compiler.program.patterns import bdd_nodes, packed
 from edgemon.compiler.recording.recording import Recording
 

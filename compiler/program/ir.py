@@ -10,7 +10,7 @@ There are two levels, with the same classes:
 * a *device* program, as ``quantise`` makes it: integer wherever the taps are integer,
   float32 elsewhere; this is what is emitted, proven and run.
 
-Types and shapes are checked while a program is built (``ops.py``).
+Types and shapes are checked while a program is built (``Op.infer``).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.program.ops import (
+from edgemon.compiler.program.ops import OPS
+from edgemon.compiler.program.ops.op import (
     MAX_BITS,
     MAX_LENGTH,
     MAX_MONITORS,
-    OPS,
     REAL,
     TAP_BITS,
     Context,
@@ -199,6 +199,7 @@ class Builder:
             self._classes_of(inputs),
             self.is_argmax(inputs[-1]),
         )
+        OPS[op].check_tables(context, real=self.real)
         value = OPS[op].infer(context)
         if not 1 <= value.length <= MAX_LENGTH:
             raise CompileError(f"{op}: a result of {value.length} elements; 1 to 2^20 are possible")
@@ -233,9 +234,7 @@ class Builder:
         if not inputs or inputs[-1] < len(self.taps):
             return 0
         node = self.nodes[inputs[-1] - len(self.taps)]
-        if node.op == "exceeds":
-            return 2
-        return self.value(node.inputs[0]).length if node.op == "argmax" else 0
+        return OPS[node.op].classes(self.value(node.inputs[0]))
 
     @staticmethod
     def _check_bits(op: str, value: Value) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.program import reference
-from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.grids import beside
 from edgemon.compiler.program.ir import Node, Program
+from edgemon.compiler.program.ops import OPS
 
 Array = npt.NDArray[Any]
 Rows = list[Array]  # one (n, length) array a tap
@@ -32,20 +33,41 @@ def neighbours(program: Program, base: Rows) -> Iterator[Rows]:
     for node in program.nodes:
         # A threshold on a computed value cannot be met by choosing inputs; rows around the
         # decisions, below, come as near to it as the data does.
-        if node.inputs[0] < len(program.taps) and node.op in _AROUND:
-            yield from _AROUND[node.op](program, node, base)
+        if node.inputs[0] < len(program.taps):
+            yield from OPS[node.op].edges(Around(program, node, base))
     yield from _around_decisions(program, base)
     yield from _extremes(program, base)
 
 
-def beside(value: Any, dtype: Any) -> list[Any]:
-    """The codes (or floats) below, at and above a value that the dtype holds."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f":
-        v = dtype.type(value)
-        return [np.nextafter(v, dtype.type(-np.inf)), v, np.nextafter(v, dtype.type(np.inf))]
-    info = np.iinfo(dtype)
-    return sorted({min(max(int(value) + d, info.min), info.max) for d in (-1, 0, 1)})
+class Around:
+    """A node that reads a tap, and how rows for it are made: they differ from the base in that
+    tap."""
+
+    def __init__(self, program: Program, node: Node, base: Rows) -> None:
+        self.program, self.node, self.base = program, node, base
+        self.tap = node.inputs[0]
+        self.dtype = np.dtype(program.taps[self.tap].dtype)
+        self.length = program.taps[self.tap].length
+        self.row: Array = base[self.tap][0]  # (length,) an ordinary one
+        self.moved = _moved(self.length)
+        self.block = _block(base)
+
+    def varied(self, values: dict[int, list[Any]]) -> Iterator[Rows]:
+        """The ordinary row with each of the values at its element, one at a time."""
+        return _varied(self.base, self.tap, values)
+
+    def replaced(self, x: Array, c: int | None = None) -> Iterator[Rows]:
+        """The tap's rows x (n, length); where a tap gives the class node, class c is chosen."""
+        if c is None:
+            yield from _replaced(self.base, self.tap, x)
+            return
+        first = len(self.program.taps)
+        chooser = self.program.nodes[self.node.inputs[1] - first]
+        scores = chooser.inputs[0]
+        for rows in _replaced(self.base, self.tap, x):
+            if scores < first and scores != self.tap:
+                rows[scores] = OPS[chooser.op].choosing(chooser, c, rows[scores])
+            yield rows
 
 
 def _repeat(base: Rows, n: int) -> Rows:
@@ -77,95 +99,6 @@ def _replaced(base: Rows, tap: int, x: Array) -> Iterator[Rows]:
         rows = _repeat(base, len(part))
         rows[tap] = part
         yield rows
-
-
-def _around_trees(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap = node.inputs[0]
-    dtype = np.dtype(program.taps[tap].dtype)
-    forest = Forest.unpack(node.tables, dtype.name)
-    leaf = forest.is_leaf
-    made = []
-    for root in forest.roots:
-        stack: list[tuple[int, Array]] = [(root, base[tap][0])]
-        while stack:
-            index, row = stack.pop()
-            if leaf[index]:
-                continue
-            feature, threshold = forest.feature[index], forest.threshold[index]
-            for value in beside(threshold, dtype):
-                made.append(row.copy())
-                made[-1][feature] = value
-            if len(made) >= _block(base):
-                yield from _replaced(base, tap, np.array(made, dtype))
-                made = []
-            around = beside(threshold, dtype)
-            for child, value in ((0, around[len(around) // 2]), (1, around[-1])):
-                next_row = row.copy()
-                if bool(row[feature] <= threshold) != (child == 0):
-                    next_row[feature] = value
-                stack.append((int(forest.left[index]) + child, next_row))
-    if made:
-        yield from _replaced(base, tap, np.array(made, dtype))
-
-
-def _around_boxes(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap, class_node = node.inputs
-    lower, upper, _, first = node.tables
-    length = program.taps[tap].length
-    lower, upper = lower.reshape(-1, length), upper.reshape(-1, length)
-    chooser = program.nodes[class_node - len(program.taps)]
-    scores = chooser.inputs[0]
-    dtype = np.dtype(program.taps[tap].dtype)
-    for c in range(first.size - 1):
-        for b in range(int(first[c]), int(first[c + 1])):
-            middle = (lower[b].astype(np.float64) + upper[b].astype(np.float64)) / 2
-            centre = middle.astype(dtype)
-            made = []
-            for d in range(length):
-                for value in {*beside(lower[b, d], dtype), *beside(upper[b, d], dtype)}:
-                    made.append(centre.copy())
-                    made[-1][d] = value
-            for rows in _replaced(base, tap, np.array(made, dtype)):
-                if scores < len(program.taps) and scores != tap:
-                    rows[scores] = _predicting(c, chooser, rows[scores])
-                yield rows
-
-
-def _predicting(c: int, chooser: Node, x: Array) -> Array:
-    """Scores (n, classes) from which the class node chooses class c."""
-    if chooser.op == "exceeds":
-        return np.full_like(x, beside(chooser.tables[0][0], x.dtype)[-1 if c else 0])
-    result = np.zeros_like(x)
-    result[:, c] = 1
-    return result
-
-
-def _around_exceeds(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap = node.inputs[0]
-    values = beside(node.tables[0][0], program.taps[tap].dtype)
-    yield from _replaced(base, tap, np.array(values, program.taps[tap].dtype)[:, None])
-
-
-def _around_hamming(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap = node.inputs[0]
-    dtype = program.taps[tap].dtype
-    values = {d: beside(node.tables[0][d], dtype) for d in _moved(program.taps[tap].length)}
-    yield from _varied(base, tap, values)
-
-
-def _around_clip(program: Program, node: Node, base: Rows) -> Iterator[Rows]:
-    tap = node.inputs[0]
-    values = beside(node.tables[0][0], program.taps[tap].dtype)
-    yield from _varied(base, tap, dict.fromkeys(_moved(program.taps[tap].length), values))
-
-
-_AROUND = {
-    "trees": _around_trees,
-    "boxes": _around_boxes,
-    "exceeds": _around_exceeds,
-    "hamming": _around_hamming,
-    "clip": _around_clip,
-}
 
 
 def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:

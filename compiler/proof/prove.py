@@ -17,6 +17,7 @@ from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
 from edgemon.compiler.proof.neighbours import Rows, neighbours
 from edgemon.runtime.drift import Drift
@@ -132,11 +133,9 @@ def _compare(proof: Proof, program: Program, others: dict[str, Any], rows: Rows,
 
 
 def _widest(program: Program) -> int:
-    """Elements a row of the largest intermediate result: in ONNX every bound of a box, and the
-    distance to every pattern."""
-    boxes = [node.tables[0].size for node in program.nodes if node.op == "boxes"]
-    patterns = [int(node.tables[3][-1]) for node in program.nodes if node.op == "hamming"]
-    return max([1, *boxes, *patterns, *(tap.length for tap in program.taps)])
+    """Elements a row of the largest tap or intermediate result."""
+    between = [OPS[node.op].widest(node) for node in program.nodes]
+    return max(*between, *(tap.length for tap in program.taps))
 
 
 def _compare_block(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.program.ir import Monitor
-from edgemon.compiler.program.ops import NO_BOX
+from edgemon.compiler.program.ops.classes import NO_BOX
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -134,6 +134,8 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     clipped = b.node("sum", b.node("clip", b.tap("features"), tables=[bound]))
     codes = b.node("concat", b.tap("features"), few)  # integers stay integers
     whole = b.node("trees", codes, tables=forest(real[1][:, [*range(WIDTH), 3, 0, 7, 7]], rng, 5))
+    entries = [rng.integers(-99, 99, 40).astype(np.int32), np.array([-20], np.int32)]
+    looked_up = b.node("lut", trees[0], tables=entries)
     return b.program(
         predicted,
         [
@@ -152,6 +154,7 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("nearest", nearest, 7, 6),
             Monitor("some", some, 2, 0),
             Monitor("clipped", clipped, 10.0, -10.0),
+            Monitor("looked_up", looked_up, 40, -40),
         ],
     )
 

@@ -27,7 +27,7 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 @settings(max_examples=30)
-@given(chosen=st.sets(st.integers(0, 14), min_size=1))
+@given(chosen=st.sets(st.integers(0, 15), min_size=1))
 def test_together_is_a_program_of_their_own(program: Program, chosen: set[int]) -> None:
     bill = Bill(program, TIMES)
     own = program.with_monitors([program.monitors[i] for i in sorted(chosen)]).trimmed()
@@ -47,7 +47,7 @@ def test_alone_is_what_tables_show(program: Program) -> None:
 
 
 @settings(max_examples=30)
-@given(chosen=st.sets(st.integers(0, 14), min_size=1), more=st.integers(0, 14))
+@given(chosen=st.sets(st.integers(0, 15), min_size=1), more=st.integers(0, 15))
 def test_one_more_never_costs_less(program: Program, chosen: set[int], more: int) -> None:
     bill = Bill(program, TIMES)
     before, after, alone = (bill.together(s) for s in (chosen, {*chosen, more}, {more}))

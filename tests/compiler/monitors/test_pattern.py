@@ -19,7 +19,7 @@ from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.pattern import SAYS_NOTHING, PatternMonitor
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Tap
-from edgemon.compiler.program.ops import MAX_PATTERN
+from edgemon.compiler.program.ops.classes import MAX_PATTERN
 from edgemon.compiler.program.patterns import bdd_nodes, packed, unpacked
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording

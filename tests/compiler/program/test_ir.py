@@ -7,7 +7,7 @@ import pytest
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
-from edgemon.compiler.program.ops import width
+from edgemon.compiler.program.ops.tables import width
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.grids import beside
 from edgemon.compiler.program.quantise import quantise
-from edgemon.compiler.proof.neighbours import beside, neighbours
+from edgemon.compiler.proof.neighbours import neighbours
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
 
@@ -54,12 +55,3 @@ def test_box_bounds_are_met_with_their_class_predicted() -> None:
     assert (scores == 0).any(), "some row lies exactly on a face"
     assert (scores > 0).any()
     assert (scores < 0).any()
-
-
-def test_beside_steps_by_one_code_or_one_float() -> None:
-    assert beside(5, "int8") == [4, 5, 6]
-    assert beside(127, "int8") == [126, 127]
-    assert beside(-129, "int8") == [-128]
-    below, at, above = beside(1.5, "float32")
-    assert below < at < above
-    assert np.nextafter(below, np.float32(2)) == at

@@ -16,7 +16,7 @@ from edgemon.compiler.monitors.selfchecker.densities.marginal import Marginal
 from edgemon.compiler.monitors.selfchecker.densities.statistics import LayerStatistics
 from edgemon.compiler.monitors.selfchecker.densities.subset import Subset
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
-from edgemon.compiler.program.ops import MAX_LENGTH
+from edgemon.compiler.program.ops.op import MAX_LENGTH
 from edgemon.compiler.program.quantise import quantise
 
 Floats = npt.NDArray[np.float64]
