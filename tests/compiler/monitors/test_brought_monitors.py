@@ -13,40 +13,11 @@ import pytest
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import parse, registry
+from tests.conftest import ROOT
 from tests.tiny_onnx import write_linear_onnx
 
-MARGIN = '''
-import numpy as np
-
-from edgemon.compiler.monitors import MonitorEstimator, Score
-
-
-class Margin(MonitorEstimator):
-    """Sum of exp((z - max z) * power / spread): 1 where no other class is near."""
-
-    kind = "margin"
-    default_taps = ("logits",)
-    reads_layers = False
-    limits = {"power": (0.1, 10)}
-    what = "other classes near the answer"
-    source = "made up"
-
-    def __init__(self, taps=(), power=1.0):
-        self.taps = taps
-        self.power = power
-
-    def _fit(self, recording):
-        self.scale_ = self.power / float(recording.values(self.taps[0]).std())
-
-    def lower(self, builder, predicted):
-        z = builder.tap(self.taps[0])
-        d = builder.node("sub", z, builder.node("max", z))
-        scaled = builder.node("scale", d, tables=[np.array([self.scale_])])
-        return Score(builder.node("sum", builder.node("exp", scaled)))
-
-    def reason(self):
-        return "other classes are near: {score}, above {threshold}"
-'''
+GUIDE = (ROOT / "docs" / "extending.md").read_text()
+MARGIN = GUIDE.partition("## A monitor")[2].partition("```python\n")[2].partition("```")[0]
 
 
 def install(
