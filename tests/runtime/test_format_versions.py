@@ -55,7 +55,7 @@ def test_verdicts_and_scores_are_those_of_its_version(path: Path) -> None:
     assert f"{data[8]}.{data[10]}" == path.stem
     taps, then = recorded(path)
     assert set(np.unique(then["verdict"])) == {0, 1, 2}
-    ops = {OPS[node.op].id for node in flat.read(data).program.nodes}
+    ops = {OPS[node.op].number for node in flat.read(data).program.nodes}
     assert ops == set(range(1, 25 if path.stem == "1.0" else 27))
     monitor = Monitor(data)
     monitor.self_test()

@@ -34,12 +34,12 @@ def rows(section: str) -> dict[str, str]:
 def test_the_c_runtime_has_the_same_ops() -> None:
     """Number, name, inputs and tables of each."""
     listed = {
-        name: (int(number), int(inputs), int(tables))
-        for number, name, inputs, tables in re.findall(
-            r"X\((\d+), \w+, (\w+), (\d+), (\d+),", LIST.read_text()
+        name: (int(number), capitals.lower(), int(inputs), int(tables))
+        for number, capitals, name, inputs, tables in re.findall(
+            r"X\((\d+), (\w+), (\w+), (\d+), (\d+),", LIST.read_text()
         )
     }
-    table = {op.name: (op.number, op.inputs, len(op.tables)) for op in DEVICE_OPS.values()}
+    table = {op.name: (op.number, op.name, op.inputs, len(op.tables)) for op in DEVICE_OPS.values()}
     assert table.keys() - listed.keys() == set(), f"not in {LIST.name}"
     assert listed.keys() - table.keys() == set(), f"in {LIST.name}, but not in a family's OPS"
     assert listed == table
