@@ -1,45 +1,24 @@
 /*
- * Test only: makes .emon files in memory, straight from the tables of FORMAT.md and without the
- * runtime's private headers, so that the two can disagree.
+ * Test only: makes .emon files in memory, straight from the tables of FORMAT.md and, but for
+ * the numbers of ops, without the runtime's private headers, so that the two can disagree.
  */
 #ifndef BUILDER_H
 #define BUILDER_H
 
 #include "edgemon/edgemon.h"
+#include "em_op_list.h"
 
 #include <stdint.h>
 
 #define NONE 0xFFFFFFFFu
 
-/* Section 7 */
+/* The ops by their names, ARGMAX to CLIP; their numbers are below OPS. */
 enum {
-    ARGMAX = 1,
-    MAX = 2,
-    SUB = 3,
-    LUT = 4,
-    SUM = 5,
-    TO_F32 = 6,
-    EXP = 7,
-    LOG = 8,
-    ADD = 9,
-    MUL = 10,
-    DIV = 11,
-    BOXES = 12,
-    TREES = 13,
-    OMIT = 14,
-    EXCEEDS = 15,
-    GATHER = 16,
-    REDUCE = 17,
-    AFFINE = 18,
-    SELECT = 19,
-    DENSITY_TABLES = 20, /* `tables`: TABLES is a section */
-    KERNELS = 21,
-    DISTANCES = 22,
-    LOGSUMEXP = 23,
-    CONCAT = 24,
-    HAMMING = 25,
-    CLIP = 26,
-    OPS /* their numbers are below it */
+#define NAME_OP(number, NAME, ...) NAME = number,
+    EM_OP_LIST(NAME_OP)
+#undef NAME_OP
+        OPS,
+    DENSITY_TABLES = TABLES /* below, TABLES is a section */
 };
 
 /* Section kinds */

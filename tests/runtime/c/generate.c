@@ -149,12 +149,8 @@ static void add_nodes(program *p, choices *c) {
     const uint32_t wanted = 1 + choose(c, 24);
     for (uint32_t i = 0; i < wanted && p->n_values < MOST_VALUES; i++) {
         const uint32_t op = 1 + choose(c, OPS - 1);
-        if (op == BOXES || op == TREES || op == HAMMING) {
-            add_learned(p, c, op);
-        } else if (op == AFFINE || (op >= DENSITY_TABLES && op <= LOGSUMEXP)) {
-            add_dense(p, c, op);
-        } else {
-            add_plain(p, c, op);
+        if (has_room(p, 256) && GENERATORS[op].add != NULL) {
+            GENERATORS[op].add(p, c, op);
         }
     }
 }

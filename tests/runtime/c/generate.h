@@ -65,9 +65,16 @@ uint32_t add_like(program *p, choices *c, const value *x, uint32_t count, uint32
 /* Shares out `count` things among classes, in a table with one entry more than classes. */
 void add_first(program *p, choices *c, uint32_t classes, uint32_t count);
 
-/* Adds a node of this op, unless nothing fits. */
-void add_plain(program *p, choices *c, uint32_t op);   /* 1 to 11, 14 to 19, 24, 26 */
-void add_dense(program *p, choices *c, uint32_t op);   /* 18, 20 to 23 */
-void add_learned(program *p, choices *c, uint32_t op); /* boxes, trees, hamming */
+/* Of every op: the kinds of its first input, and what adds a node of it, unless nothing fits. */
+typedef void adder(program *p, choices *c, uint32_t op);
+typedef struct generator {
+    uint32_t kinds;
+    adder *add;
+} generator;
+extern const generator GENERATORS[OPS]; /* in generate_nodes.c */
+
+/* In generate_rules.c */
+adder add_affine, add_density_tables, add_kernels, add_distances, add_logsumexp;
+adder add_boxes, add_trees, add_hamming;
 
 #endif /* GENERATE_H */

@@ -11,11 +11,7 @@ static uint32_t kinds_beside(const value *x, uint32_t integers) {
 }
 
 static void add_of_one(program *p, choices *c, uint32_t op) {
-    const uint32_t kinds = op == ARGMAX || op == MAX ? INT | REAL
-                           : op == SUM               ? WORD | REAL
-                           : op == EXP || op == LOG  ? (uint32_t)REAL
-                                                     : INT | LONG | REAL;
-    const uint32_t i = pick(p, c, kinds, 0);
+    const uint32_t i = pick(p, c, GENERATORS[op].kinds, 0);
     if (i == NONE) {
         return;
     }
@@ -37,10 +33,7 @@ static void add_of_one(program *p, choices *c, uint32_t op) {
 }
 
 static void add_of_two(program *p, choices *c, uint32_t op) {
-    const uint32_t kinds = op == SUB || op == CONCAT ? INT | REAL
-                           : op == ADD               ? WORD | LONG | REAL
-                                                     : (uint32_t)REAL;
-    const uint32_t i = pick(p, c, kinds, 0);
+    const uint32_t i = pick(p, c, GENERATORS[op].kinds, 0);
     if (i == NONE) {
         return;
     }
@@ -67,50 +60,50 @@ static void add_of_two(program *p, choices *c, uint32_t op) {
     }
 }
 
-static void add_lut(program *p, choices *c) {
+static void add_lut(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, WORD, 0);
     if (i != NONE) {
         const uint32_t largest = add_ints(p, c, 1 + choose(c, 12), 30);
         add_ints(p, c, 1, 30);
-        add(p, LUT, EM_I32, p->values[i].length, i, NONE, width(largest));
+        add(p, op, EM_I32, p->values[i].length, i, NONE, width(largest));
     }
 }
 
-static void add_exceeds(program *p, choices *c) {
+static void add_exceeds(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 1);
     if (i != NONE) {
         add_like(p, c, &p->values[i], 1, 30);
-        add(p, EXCEEDS, EM_I32, 1, i, NONE, 0);
+        add(p, op, EM_I32, 1, i, NONE, 0);
     }
 }
 
-static void add_clip(program *p, choices *c) {
+static void add_clip(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 0);
     if (i != NONE) {
         const value *x = &p->values[i];
         const uint32_t w = width(add_like(p, c, x, 1, 30));
-        add(p, CLIP, wide(x), x->length, i, NONE, x->bits > w ? x->bits : w);
+        add(p, op, wide(x), x->length, i, NONE, x->bits > w ? x->bits : w);
     }
 }
 
-static void add_omit(program *p, choices *c) {
+static void add_omit(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, WORD | REAL, 0);
     const uint32_t k = i == NONE ? NONE : pick_class(p, c, p->values[i].length);
     if (k != NONE && p->values[k].is_argmax) {
         const value *x = &p->values[i];
-        add(p, OMIT, x->dtype, x->length, i, k, x->bits);
+        add(p, op, x->dtype, x->length, i, k, x->bits);
     }
 }
 
-static void add_select(program *p, choices *c) {
+static void add_select(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, WORD | REAL, 0), k = pick_class(p, c, 0);
     if (i != NONE && k != NONE && p->values[i].length % p->values[k].classes == 0) {
         const value *x = &p->values[i];
-        add(p, SELECT, x->dtype, x->length / p->values[k].classes, i, k, x->bits);
+        add(p, op, x->dtype, x->length / p->values[k].classes, i, k, x->bits);
     }
 }
 
-static void add_gather(program *p, choices *c) {
+static void add_gather(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 0), n = 1 + choose(c, 40);
     uint32_t index[40];
     if (i == NONE) {
@@ -121,10 +114,10 @@ static void add_gather(program *p, choices *c) {
         index[k] = choose(c, x->length);
     }
     add_words(p, index, n);
-    add(p, GATHER, wide(x), n, i, NONE, x->bits);
+    add(p, op, wide(x), n, i, NONE, x->bits);
 }
 
-static void add_reduce(program *p, choices *c) {
+static void add_reduce(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 0);
     if (i == NONE) {
         return;
@@ -134,45 +127,36 @@ static void add_reduce(program *p, choices *c) {
     const uint32_t bits = x->bits + width(x->length / channels);
     if (x->dtype == EM_F32 || bits <= 30) {
         add_words(p, &channels, 1);
-        add(p, REDUCE, wide(x), channels, i, NONE, bits);
+        add(p, op, wide(x), channels, i, NONE, bits);
     }
 }
 
-void add_plain(program *p, choices *c, uint32_t op) {
-    if (!has_room(p, 256)) {
-        return;
-    }
-    switch (op) {
-    case LUT:
-        add_lut(p, c);
-        break;
-    case OMIT:
-        add_omit(p, c);
-        break;
-    case EXCEEDS:
-        add_exceeds(p, c);
-        break;
-    case GATHER:
-        add_gather(p, c);
-        break;
-    case REDUCE:
-        add_reduce(p, c);
-        break;
-    case SELECT:
-        add_select(p, c);
-        break;
-    case CLIP:
-        add_clip(p, c);
-        break;
-    case SUB:
-    case ADD:
-    case MUL:
-    case DIV:
-    case CONCAT:
-        add_of_two(p, c, op);
-        break;
-    default: /* argmax, max, sum, to_f32, exp, log */
-        add_of_one(p, c, op);
-        break;
-    }
-}
+/* Kinds of the first input, and what adds a node. */
+const generator GENERATORS[OPS] = {
+    [ARGMAX] = {INT | REAL, add_of_one},
+    [MAX] = {INT | REAL, add_of_one},
+    [SUB] = {INT | REAL, add_of_two},
+    [LUT] = {WORD, add_lut},
+    [SUM] = {WORD | REAL, add_of_one},
+    [TO_F32] = {INT | LONG | REAL, add_of_one},
+    [EXP] = {REAL, add_of_one},
+    [LOG] = {REAL, add_of_one},
+    [ADD] = {WORD | LONG | REAL, add_of_two},
+    [MUL] = {REAL, add_of_two},
+    [DIV] = {REAL, add_of_two},
+    [BOXES] = {NARROW | REAL, add_boxes},
+    [TREES] = {INT | REAL, add_trees},
+    [OMIT] = {WORD | REAL, add_omit},
+    [EXCEEDS] = {INT | REAL, add_exceeds},
+    [GATHER] = {INT | REAL, add_gather},
+    [REDUCE] = {INT | REAL, add_reduce},
+    [AFFINE] = {INT | REAL, add_affine},
+    [SELECT] = {WORD | REAL, add_select},
+    [DENSITY_TABLES] = {REAL, add_density_tables},
+    [KERNELS] = {REAL, add_kernels},
+    [DISTANCES] = {REAL, add_distances},
+    [LOGSUMEXP] = {REAL, add_logsumexp},
+    [CONCAT] = {INT | REAL, add_of_two},
+    [HAMMING] = {INT | REAL, add_hamming},
+    [CLIP] = {INT | REAL, add_clip},
+};

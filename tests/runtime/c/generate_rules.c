@@ -5,7 +5,7 @@
 
 /* ---- affine, tables, kernels, distances, logsumexp ------------------------------------------ */
 
-static void add_affine(program *p, choices *c) {
+void add_affine(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 0), rows = 1 + choose(c, 6);
     if (i == NONE || !has_room(p, 4 * rows * (p->values[i].length + 1))) {
         return;
@@ -15,7 +15,7 @@ static void add_affine(program *p, choices *c) {
     if (x->dtype == EM_F32) {
         add_numbers(p, c, size, 0);
         add_numbers(p, c, rows, 0);
-        add(p, AFFINE, EM_F32, rows, i, NONE, 0);
+        add(p, op, EM_F32, rows, i, NONE, 0);
         return;
     }
     const uint32_t taken = x->bits + width(x->length) + 1;
@@ -26,10 +26,10 @@ static void add_affine(program *p, choices *c) {
     const uint32_t weight = width(add_shorts(p, c, size, room < 15 ? room : 15));
     const uint32_t bias = width(add_ints(p, c, rows, 29));
     const uint32_t sums = x->bits + weight + width(x->length);
-    add(p, AFFINE, EM_I32, rows, i, NONE, (sums > bias ? sums : bias) + 1);
+    add(p, op, EM_I32, rows, i, NONE, (sums > bias ? sums : bias) + 1);
 }
 
-static void add_density_tables(program *p, choices *c) {
+void add_density_tables(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, REAL, 0);
     const uint32_t shape[] = {1 + choose(c, 4), 1 + choose(c, 9)};
     if (i == NONE ||
@@ -41,10 +41,10 @@ static void add_density_tables(program *p, choices *c) {
     add_numbers(p, c, d, 1);
     add_words(p, shape, 2);
     const uint32_t largest = add_shorts(p, c, shape[0] * d * shape[1], 15);
-    add(p, DENSITY_TABLES, EM_I32, shape[0], i, NONE, width(largest) + width(d));
+    add(p, op, EM_I32, shape[0], i, NONE, width(largest) + width(d));
 }
 
-static void add_kernels(program *p, choices *c) {
+void add_kernels(program *p, choices *c, uint32_t op) {
     static int8_t centres[9000];
     const uint32_t i = pick(p, c, REAL, 0), each = 1 + choose(c, 3);
     if (i == NONE || !has_room(p, 4 * each * p->values[i].length)) {
@@ -59,33 +59,23 @@ static void add_kernels(program *p, choices *c) {
     add_table(&p->b, EM_I8, each * n, centres);
     add_numbers(p, c, 1, 1);
     add_numbers(p, c, shape[0] * each, 0);
-    add(p, KERNELS, EM_F32, shape[0] * each, i, NONE, 0);
+    add(p, op, EM_F32, shape[0] * each, i, NONE, 0);
 }
 
-static void add_distances(program *p, choices *c) {
+void add_distances(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, REAL, 0), centres = 1 + choose(c, 4);
     if (i != NONE && has_room(p, 4 * centres * p->values[i].length)) {
         add_numbers(p, c, centres * p->values[i].length, 0);
-        add(p, DISTANCES, EM_F32, centres, i, NONE, 0);
+        add(p, op, EM_F32, centres, i, NONE, 0);
     }
 }
 
-void add_dense(program *p, choices *c, uint32_t op) {
-    if (op == AFFINE) {
-        add_affine(p, c);
-    } else if (op == DENSITY_TABLES) {
-        add_density_tables(p, c);
-    } else if (op == KERNELS) {
-        add_kernels(p, c);
-    } else if (op == DISTANCES) {
-        add_distances(p, c);
-    } else { /* logsumexp */
-        const uint32_t i = pick(p, c, REAL, 0);
-        if (i != NONE && has_room(p, 64)) {
-            const uint32_t groups = choose_divisor(c, p->values[i].length);
-            add_words(p, &groups, 1);
-            add(p, LOGSUMEXP, EM_F32, groups, i, NONE, 0);
-        }
+void add_logsumexp(program *p, choices *c, uint32_t op) {
+    const uint32_t i = pick(p, c, REAL, 0);
+    if (i != NONE && has_room(p, 64)) {
+        const uint32_t groups = choose_divisor(c, p->values[i].length);
+        add_words(p, &groups, 1);
+        add(p, op, EM_F32, groups, i, NONE, 0);
     }
 }
 
@@ -114,7 +104,7 @@ static void add_corners(program *p, choices *c, em_dtype dtype, uint32_t count) 
     add_table(&p->b, dtype, count, upper);
 }
 
-static void add_boxes(program *p, choices *c) {
+void add_boxes(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, NARROW | REAL, 0), k = pick_class(p, c, 0);
     const uint32_t boxes = choose(c, 6);
     if (i == NONE || k == NONE || p->values[i].length * (boxes + 1) > 1000 ||
@@ -135,7 +125,7 @@ static void add_boxes(program *p, choices *c) {
         add_table(&p->b, EM_I32, n, weight);
     }
     add_first(p, c, p->values[k].classes, boxes);
-    add(p, BOXES, wide(x), 1, i, k, 30);
+    add(p, op, wide(x), 1, i, k, 30);
 }
 
 /* ---- trees ---------------------------------------------------------------------------------- */
@@ -176,7 +166,7 @@ static uint32_t add_tree(forest *f, choices *c, const value *x) {
     return depth;
 }
 
-static void add_trees(program *p, choices *c) {
+void add_trees(program *p, choices *c, uint32_t op) {
     static forest f;
     uint32_t roots[2 * 10];
     const uint32_t i = pick(p, c, INT | REAL, 0), wanted = 1 + choose(c, 10);
@@ -192,12 +182,12 @@ static void add_trees(program *p, choices *c) {
     add_words(p, f.nodes, 2 * f.n);
     add_table(&p->b, EM_I32, f.n, f.values);
     add_words(p, roots, 2 * trees);
-    add(p, TREES, EM_I32, 1, i, NONE, width(f.largest) + width(trees));
+    add(p, op, EM_I32, 1, i, NONE, width(f.largest) + width(trees));
 }
 
 /* ---- hamming -------------------------------------------------------------------------------- */
 
-static void add_hamming(program *p, choices *c) {
+void add_hamming(program *p, choices *c, uint32_t op) {
     static uint32_t words[3000];
     const uint32_t i = pick(p, c, INT | REAL, 0), k = pick_class(p, c, 0);
     if (i == NONE || k == NONE || p->values[i].length > 2048) {
@@ -221,15 +211,5 @@ static void add_hamming(program *p, choices *c) {
     }
     add_words(p, words, patterns * each);
     add_first(p, c, classes, patterns);
-    add(p, HAMMING, EM_I32, 1, i, k, width(bits + 1));
-}
-
-void add_learned(program *p, choices *c, uint32_t op) {
-    if (op == BOXES) {
-        add_boxes(p, c);
-    } else if (op == TREES) {
-        add_trees(p, c);
-    } else {
-        add_hamming(p, c);
-    }
+    add(p, op, EM_I32, 1, i, k, width(bits + 1));
 }
