@@ -70,6 +70,12 @@ def answer_of(program: Path, artifact: Path) -> str:
     return done.stdout.splitlines()[-1].removeprefix(f"{artifact}: ")
 
 
+def test_capitals_are_the_name() -> None:
+    """So that EDGEMON_OP_NAME, made of the name, is what the list asks for."""
+    rows = re.findall(r"X\(\d+, (\w+), (\w+),", (C / "src" / "em_op_list.h").read_text())
+    assert {name.upper(): name for name in NAMES} == dict(rows)
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_only_the_ops_of_an_artifact(compiler: str, boxes: Path, tmp_path: Path) -> None:
     """Its code is smaller by what the others take; another artifact is refused by its op."""
