@@ -163,7 +163,7 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Monitors side by side: quality over many splits with intervals, bytes and time."""
-    from edgemon.bench.compare.panel import Options
+    from edgemon.bench.compare.panel import PanelOptions
     from edgemon.bench.compare.run import compare as run_comparison
     from edgemon.bench.compare.show import show
     from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -172,7 +172,7 @@ def compare(
     terminal = Terminal(as_json=json, markdown=markdown)
     document = run_comparison(
         spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
-        options=Options(FalseAlarmPromise(false_alarm, confidence), seed, workers),
+        options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
         reporter=terminal,
     )  # fmt: skip
     show(terminal, document)

@@ -29,12 +29,12 @@ from edgemon.compiler.models import open_model
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors.selfchecker.densities.candidates import (
     FORMS,
-    Candidate,
+    DensityCandidate,
     LayerCandidates,
     allocate,
     frontier,
 )
-from edgemon.compiler.monitors.selfchecker.layers import Rows, choose_layers, distinct
+from edgemon.compiler.monitors.selfchecker.layers import RowParts, choose_layers, distinct
 from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.compiler.recording.recorder import SAMPLE, settled
 from edgemon.compiler.recording.recording import Recording, record
@@ -78,10 +78,10 @@ class Curve:
     test: Floats
     exact_validation: Array
     exact_test: Array
-    by_form: dict[str, list[Candidate]]
+    by_form: dict[str, list[DensityCandidate]]
     half: dict[str, Any]  # the exact densities of half of the rows, for comparison
 
-    def agreement(self, candidate: Candidate) -> float:
+    def agreement(self, candidate: DensityCandidate) -> float:
         return float((_classes(candidate, self.test) == self.exact_test).mean())
 
     def to_json(self, sizes_kb: Sequence[int]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Curve:
             "exact_of_half_of_the_rows": self.half,
         }
 
-    def _point(self, found: list[Candidate], kb: int) -> dict[str, Any] | None:
+    def _point(self, found: list[DensityCandidate], kb: int) -> dict[str, Any] | None:
         """The best candidate within so many bytes; None if there is none."""
         best = _within(found, kb)
         if best is None:
@@ -131,7 +131,7 @@ def density_curve(
         fit, test = _record(
             model_path, data, monitor, taps, max_rows, workers, Path(scratch), reporter
         )
-        rows = Rows.split(len(fit), monitor.validation, monitor.exact_rows, seed)
+        rows = RowParts.split(len(fit), monitor.validation, monitor.exact_rows, seed)
         features = distinct({name: fit.features(name) for name in monitor.taps}, fit)
         with reporter.stage("fitting densities") as progress, threadpool_limits(1):
             curves = []
@@ -241,7 +241,7 @@ def _record(
 
 
 def _curve(
-    name: str, x: Floats, fit: Recording, test: Recording, rows: Rows, most_kb: int
+    name: str, x: Floats, fit: Recording, test: Recording, rows: RowParts, most_kb: int
 ) -> Curve:
     assert fit.labels is not None
     labels = fit.labels[rows.density]
@@ -327,12 +327,12 @@ def _quality(found: Metrics) -> dict[str, Any]:
     }
 
 
-def _within(found: list[Candidate], kb: int) -> Candidate | None:
+def _within(found: list[DensityCandidate], kb: int) -> DensityCandidate | None:
     fitting = [c for c in found if c.size_bytes <= KILOBYTE * kb]
     return max(fitting, key=lambda c: c.agreement) if fitting else None
 
 
-def _classes(candidate: Candidate, x: Floats) -> Array:
+def _classes(candidate: DensityCandidate, x: Floats) -> Array:
     return np.asarray(candidate.density.log_densities(x).argmax(axis=1))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from edgemon import targets
 from edgemon.bench.compare import costs
-from edgemon.bench.compare.judges import Rows
-from edgemon.bench.compare.panel import Document, Options, Panel, Split
+from edgemon.bench.compare.judges import RecordedRows
+from edgemon.bench.compare.panel import Document, Panel, PanelOptions, Split
 from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
@@ -29,7 +29,7 @@ from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.runtime.preprocess import Preprocess
 
 
-def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Document:
+def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) -> Document:
     """All numbers of a case. Raises EdgemonError in one sentence; what a single monitor cannot do
     is said beside its name."""
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
@@ -70,7 +70,7 @@ def run_case(case: Case, root: Path, options: Options, reporter: Reporter) -> Do
     }  # fmt: skip
 
 
-def splits_of(case: Case, rows: Rows, seed: int) -> list[Split]:
+def splits_of(case: Case, rows: RecordedRows, seed: int) -> list[Split]:
     """The fixed split, if there is one, then resplits: half of the pool each, at random."""
     n = len(rows.wrong)
     if n < 2:
@@ -106,8 +106,8 @@ def _with_taps(
 
 def _record(
     case: Case, model: Model, tensors: tuple[Tensor, ...], data: CaseRows, scratch: Path,
-    options: Options, reporter: Reporter,
-) -> Rows:  # fmt: skip
+    options: PanelOptions, reporter: Reporter,
+) -> RecordedRows:  # fmt: skip
     logits = suggest(model.graph).get("logits", ())  # they break ties of scores
     tensors = tuple(dict.fromkeys((*tensors, *logits[:1])))
     kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
@@ -126,7 +126,7 @@ def _record(
     if decision is not None:
         reporter.note(f"{case.name}: {decision}")
     tapped = model.with_taps(tensors, scratch / model.tapped_name)
-    return Rows(
+    return RecordedRows(
         tapped.taps[0].name, tap_of(logits[0]).name if logits else tapped.taps[0].name,
         one(data.fit, "fit", tapped), tuple(one(part, "pool", tapped) for part in data.pool),
         {name: one(part, name, tapped) for name, part in data.novel.items()},

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.compare import costs
-from edgemon.bench.compare.judges import POOL, Judge, Raw, Rows, Scores
+from edgemon.bench.compare.judges import POOL, Judge, Raw, RecordedRows, Scores
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Codes
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.ops import OPS
@@ -30,13 +30,13 @@ Bools = npt.NDArray[np.bool_]
 class Fused:
     """A fusion whose members are fitted, and their judges in the same order."""
 
-    fusion: FusionMonitor
+    fusion: MonitorEstimator
     judges: tuple[Judge, ...]
-    rows: Rows
+    rows: RecordedRows
     bill: Bill  # of the members, in that order
 
     @classmethod
-    def of(cls, fusion: FusionMonitor, judges: tuple[Judge, ...], rows: Rows) -> Fused:
+    def of(cls, fusion: MonitorEstimator, judges: tuple[Judge, ...], rows: RecordedRows) -> Fused:
         program, _ = lowered(fusion.members_, rows.fit.taps, rows.output).represented()
         return cls(fusion, judges, rows, Bill(program, costs.times()))
 
@@ -60,8 +60,8 @@ class Fused:
 
     def scores(self, program: Program) -> Scores:
         """Raw scores of the program's first monitor: of the pool, and of novel sets by name."""
-        judge_of = {id(m): j for m, j in zip(self.fusion.members_, self.judges, strict=True)}
-        terms = [judge_of[id(t.member)] for t in self.fusion.terms_]
+        judge_of = {m.kind: j for m, j in zip(self.fusion.members_, self.judges, strict=True)}
+        terms = [judge_of[kind] for kind in self.fusion.weights_]
         ids = [m.score for m in program.monitors[1:]]
         return {
             part: behind(program, {i: t.scores[part] for i, t in zip(ids, terms, strict=True)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,13 +9,12 @@ import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.monitors.shared import ranking
 from edgemon.compiler.program.grids import Represented
-from edgemon.compiler.program.ir import Builder, Monitor, Program
-from edgemon.compiler.program.quantise import quantise, quantise_scores
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import Promise
-from edgemon.compiler.recording.evaluation import evaluate, predicted_class
+from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 
 Raw = npt.NDArray[np.number]
@@ -25,7 +23,7 @@ POOL = ""  # beside the names of novel sets
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RecordedRows:
     """What was recorded: the pool in one or two parts, and novel sets by name."""
 
     output: str  # name of the tap with the model's output
@@ -52,25 +50,20 @@ class Judge:
     certified_scores: Scores  # of ``ranked``, or the same
 
     @classmethod
-    def of(cls, estimator: MonitorEstimator, rows: Rows, promise: Promise) -> Judge:
+    def of(cls, estimator: MonitorEstimator, rows: RecordedRows, promise: Promise) -> Judge:
         """Lower a fitted estimator and evaluate it on everything."""
-        builder = Builder(rows.fit.taps, real=True)
-        predicted = predicted_class(builder, builder.tap(rows.output))
-        score = estimator.lower(builder, predicted)
-        alarm = np.inf if score.alarm_above is None else score.alarm_above
-        uncertain = alarm if score.uncertain_above is None else score.uncertain_above
-        monitor = Monitor(
-            estimator.kind, score.id, alarm, uncertain, score.display, score.display_scale
-        )
-        program, (represented,) = quantise_scores(builder.program(predicted, [monitor]))
-        own = None if score.alarm_above is None else program.monitors[0].uncertain_above
+        plain = lowered([estimator], rows.fit.taps, rows.output)
+        program, (represented,) = plain.represented()
+        own = None if plain.scores[0].alarm_above is None else program.monitors[0].uncertain_above
         program, ranked = program.trimmed(), None
         scores = certified = all_scores(program, rows)
-        looked, softmax = ranking.look(builder, predicted, [score], rows.logits, rows.fit)
-        (without,) = ranking.without_ties(builder, [score], [True], looked, softmax, promise.rate)
-        if without is not score:
-            again = replace(monitor, score=without.id)
-            ranked = quantise(builder.program(predicted, [again])).trimmed()
+        builder, predicted = plain.builder, plain.predicted
+        looked, softmax = ranking.look(builder, predicted, plain.scores, rows.logits, rows.fit)
+        (without,) = ranking.without_ties(
+            builder, plain.scores, [True], looked, softmax, promise.rate
+        )
+        if without is not plain.scores[0]:
+            ranked = replace(plain, scores=(without,)).quantised()
             certified = all_scores(ranked, rows)
         return cls(program, represented, own, ranked, scores, certified)
 
@@ -79,7 +72,7 @@ class Judge:
         return evaluate(self.program, rows).scores[0]
 
 
-def all_scores(program: Program, rows: Rows) -> Scores:
+def all_scores(program: Program, rows: RecordedRows) -> Scores:
     """Raw scores of a program's first monitor: of the pool, and of novel sets by name."""
     pool = [evaluate(program, part).scores[0] for part in rows.pool]
     novel = {name: evaluate(program, part).scores[0] for name, part in rows.novel.items()}
@@ -105,20 +98,3 @@ class Fitter:
         if isinstance(found, CompileError):
             raise found
         return found
-
-    def fit_members(self, fusion: FusionMonitor) -> FusionMonitor:
-        """Give a fusion its members, fitted; those that cannot learn are left out, as when it fits
-        them itself. Raises CompileError if no signal is left."""
-        reasons: dict[str, str] = {}
-        fusion.signals = tuple(self._able(fusion.signals, reasons))
-        fusion.novelty = tuple(self._able(fusion.novelty, reasons))
-        return fusion.take(fusion.members, reasons)
-
-    def _able(
-        self, members: Sequence[MonitorEstimator], reasons: dict[str, str]
-    ) -> Iterator[MonitorEstimator]:
-        for member in members:
-            try:
-                yield self.fit(member)
-            except CompileError as error:
-                reasons[member.kind] = str(error)

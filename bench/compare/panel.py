@@ -12,13 +12,12 @@ import numpy.typing as npt
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.fused import Fused
-from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, Rows, Scores
+from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, RecordedRows, Scores
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.statistics.intervals import auroc_interval, mcc_interval
@@ -28,7 +27,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class PanelOptions:
     """What the command is told, beside the specification."""
 
     target: FalseAlarmPromise = field(default_factory=FalseAlarmPromise)
@@ -50,7 +49,11 @@ class Panel:
     rows."""
 
     def __init__(
-        self, rows: Rows, splits: Sequence[Split], first_is_fixed: bool, options: Options
+        self,
+        rows: RecordedRows,
+        splits: Sequence[Split],
+        first_is_fixed: bool,
+        options: PanelOptions,
     ) -> None:
         self.rows, self.splits, self.options = rows, splits, options
         self.first_is_fixed = first_is_fixed
@@ -68,7 +71,7 @@ class Panel:
     def judge(self, estimator: MonitorEstimator) -> Document:
         """Bytes and numbers of a monitor, the ``program`` to be timed, or why it is left out."""
         try:
-            if isinstance(estimator, FusionMonitor):
+            if estimator.learns_from_held_out:
                 return self._fusion(estimator)
             return self._single(estimator)
         except CompileError as error:
@@ -99,8 +102,8 @@ class Panel:
             self.options.target,
         )  # fmt: skip
 
-    def _fusion(self, estimator: FusionMonitor) -> Document:
-        fusion = self._members.fit_members(estimator)
+    def _fusion(self, fusion: MonitorEstimator) -> Document:
+        fusion.fit_members(self._members.rows, self._members.fit)
         fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.members_), self.rows)
         if not self._from_calibration:
             fused.learn_from(self._learn)
@@ -120,7 +123,7 @@ class Panel:
             )
         return {
             **self._document(program, scores, numbers[::-1]),
-            "signals": [{"signal": t.member.kind, "weight": t.weight} for t in fusion.terms_],
+            "signals": [{"signal": k, "weight": w} for k, w in fusion.weights_.items()],
         }
 
     def _judge(self, fitted: MonitorEstimator) -> Judge:

@@ -10,7 +10,7 @@ from pathlib import Path
 from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.case import run_case
 from edgemon.bench.compare.measures import Numbers
-from edgemon.bench.compare.panel import Document, Options
+from edgemon.bench.compare.panel import Document, PanelOptions
 from edgemon.bench.compare.spec import Spec
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.errors import MissingPackageError
@@ -24,7 +24,7 @@ def compare(
     root: Path | None = None,
     cases: Sequence[str] = (),
     resplits: int | None = None,
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: PanelOptions = PanelOptions(),  # noqa: B008 - frozen
     reporter: Reporter,
 ) -> Document:
     """The JSON document of ``compare --json``. Empty ``cases`` mean all; ``resplits`` replaces

@@ -11,7 +11,7 @@ is more suspicious.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from types import MappingProxyType
@@ -97,6 +97,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     members_: tuple[MonitorEstimator, ...] = ()  # the fitted ones
     left_out_: Mapping[str, str] = MappingProxyType({})  # why, by kind
+    weights_: Mapping[str, float] = MappingProxyType({})  # of members in the score, by kind
 
     def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
         """Look at the model itself, before anything is recorded."""
@@ -197,6 +198,14 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         """Give up members before anything is fitted; of the others' taps are then its own."""
         return self
 
+    def fit_members(
+        self,
+        recording: Recording,
+        fit: Callable[[MonitorEstimator], MonitorEstimator],
+    ) -> None:
+        """Have the members fitted by ``fit``, which returns the member or one that is equal. Those
+        that cannot learn from these rows are left out. Raises CompileError if no signal is left."""
+
     def combine(
         self,
         scores: npt.NDArray[np.float64],  # noqa: ARG002 - a hook
@@ -216,9 +225,9 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         """
         return self
 
-    def is_kept(self, member: MonitorEstimator) -> bool:  # noqa: ARG002 - a hook
+    def is_kept(self, member: MonitorEstimator) -> bool:
         """Is this one of ``members_`` part of the score that ``combine`` made?"""
-        return False
+        return member.kind in self.weights_
 
     def is_novelty(self, member: MonitorEstimator) -> bool:  # noqa: ARG002 - a hook
         """Is this member for novel inputs, which no error teaches a weight?"""
@@ -226,7 +235,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     def signal_names(self) -> list[str]:
         """Names of the members that are kept, as the artifact's monitors are called."""
-        return []
+        return [f"{self.kind}.{member}" for member in self.weights_]
 
     def signal_monitors(self) -> list[Monitor]:
         """After ``lower``: the members that are kept, to be read beside the score. They never alarm

@@ -12,9 +12,9 @@ import pytest
 
 from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.fused import Fused
-from edgemon.bench.compare.judges import POOL, Fitter, Judge, Rows
+from edgemon.bench.compare.judges import POOL, Fitter, Judge, RecordedRows
 from edgemon.bench.compare.measures import measure, scod_mcc
-from edgemon.bench.compare.panel import Options, Panel, Split
+from edgemon.bench.compare.panel import Panel, PanelOptions, Split
 from edgemon.bench.compare.rows import UNKNOWN, load_rows
 from edgemon.bench.compare.spec import Case, Spec
 from edgemon.compiler.data.splits import Splits
@@ -48,22 +48,23 @@ def scod() -> FusionMonitor:
     return found
 
 
-def recorded(folder: Path, dtype: str = "int8", rows: int = ROWS) -> Rows:
+def recorded(folder: Path, dtype: str = "int8", rows: int = ROWS) -> RecordedRows:
     """A pool of two parts, and a novel set: features of another classifier."""
     fit, first, second = (
         make_recording(folder / name, dtype, rows, seed) for seed, name in enumerate("abc")
     )
     novel = replace(make_recording(folder / "n", dtype, 300, 9), labels=None)
-    return Rows("output", "logits", fit, (first, second), {"novel": novel})
+    return RecordedRows("output", "logits", fit, (first, second), {"novel": novel})
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
-def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RecordedRows:
     return recorded(tmp_path_factory.mktemp("recordings"), request.param)
 
 
-def test_a_fused_score_is_the_devices(rows: Rows) -> None:
-    fusion = Fitter(rows.fit).fit_members(scod())
+def test_a_fused_score_is_the_devices(rows: RecordedRows) -> None:
+    fusion = scod()
+    fusion.fit_members(rows.fit, Fitter(rows.fit).fit)
     fused = Fused.of(fusion, tuple(Judge.of(m, rows, TARGET) for m in fusion.members_), rows)
     for start in (0, 400):  # what it learns differs, and so do its tables
         fused.learn(np.arange(start, start + 500))
@@ -89,7 +90,7 @@ def test_a_fixed_split_is_what_compile_reports(
     rows = recorded(tmp_path, rows=ROWS)
     rows = replace(rows, pool=(rows.pool[0].take(np.arange(size)), rows.pool[1]))
     split = Split(np.arange(size), np.arange(size, size + ROWS))
-    found = Panel(rows, [split], True, Options(TARGET)).judge(make())["fixed"]
+    found = Panel(rows, [split], True, PanelOptions(TARGET)).judge(make())["fixed"]
     parts = Splits(rows.fit, *rows.pool)
     fitted = fit_monitors([make()], "output", parts, TARGET, rule="guaranteed", logits="logits")
     (judge,) = fitted.judges
@@ -103,10 +104,12 @@ def test_a_fixed_split_is_what_compile_reports(
     assert low < found["certified.mcc"] < high
 
 
-def test_equal_members_are_fitted_once(rows: Rows) -> None:
+def test_equal_members_are_fitted_once(rows: RecordedRows) -> None:
     fitter = Fitter(rows.fit)
     alone = fitter.fit(single("second_opinion"))
-    fusions = [fitter.fit_members(scod()) for _ in range(2)]
+    fusions = [scod(), scod()]
+    for fusion in fusions:
+        fusion.fit_members(rows.fit, fitter.fit)
     assert all(any(m is alone for m in f.members_) for f in fusions)
 
 

@@ -103,35 +103,36 @@ class FusionMonitor(MonitorEstimator):
         return self
 
     def _fit(self, recording: Recording) -> None:
-        """Fit the members; those that cannot learn from these rows are left out, with the reason
-        in ``left_out_``."""
-        fitted, left_out = [], {}
+        self.fit_members(recording, lambda member: member.fit(recording))
+
+    def fit_members(
+        self, recording: Recording, fit: Callable[[MonitorEstimator], MonitorEstimator]
+    ) -> None:
+        """``left_out_`` has why members were left out, what the model itself could not give, and
+        later what ``combine`` left out."""
+        fitted: dict[MonitorEstimator, MonitorEstimator] = {}
+        self.left_out_ = dict(self.unavailable)
         for member in self.members:
             least = member.least_bytes(recording) / KILOBYTE
             if least > self.budget_kb:
-                left_out[member.kind] = (
+                self.left_out_[member.kind] = (
                     f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} "
                     f"classes, of a budget of {self.budget_kb:g} kB; give more (--budget-kb)"
                 )
                 continue
             try:
-                fitted.append(member.fit(recording))
-                _require_lowerable(member, recording)
+                found = fit(member)
+                _require_lowerable(found, recording)
+                fitted[member] = found
             except CompileError as error:
-                fitted = [m for m in fitted if m is not member]
-                left_out[member.kind] = str(error)
-        self.take(fitted, left_out)
-
-    def take(self, fitted: Sequence[MonitorEstimator], left_out: dict[str, str]) -> Self:
-        """Take members that are fitted already, and why others could not be; ``left_out_`` has
-        that, what the model itself could not give, and later what ``combine`` left out."""
-        self.members_, self.left_out_ = tuple(fitted), {**dict(self.unavailable), **left_out}
-        if not any(m in self.signals for m in fitted):
+                self.left_out_[member.kind] = str(error)
+        self.members_ = tuple(fitted.values())
+        self.novelty_ = tuple(found for member, found in fitted.items() if member in self.novelty)
+        if len(self.members_) == len(self.novelty_):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "
                 + "; ".join(self.left_out_.values())
             )
-        return self
 
     @property
     def budget(self) -> Budget:
@@ -145,7 +146,7 @@ class FusionMonitor(MonitorEstimator):
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
         seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
-        own = [i for i, m in enumerate(self.members_) if m in self.signals]
+        own = [i for i, m in enumerate(self.members_) if not self.is_novelty(m)]
 
         def cost(learned: Sequence[int], new: Sequence[int]) -> Cost:
             added = own_cost(
@@ -173,6 +174,7 @@ class FusionMonitor(MonitorEstimator):
                     stack += _looked_up(self.terms_[-1].table, scores[:, i])
             else:
                 self.left_out_[self.members_[i].kind] = WEIGHTLESS
+        self.weights_ = {t.member.kind: t.weight for t in self.terms_}
         self.stack_surprise_ = Surprise.of(stack[right])
         return self
 
@@ -209,14 +211,8 @@ class FusionMonitor(MonitorEstimator):
     def reason(self) -> str:
         return "its signals together are too surprising: {score} nats, above {threshold}"
 
-    def is_kept(self, member: MonitorEstimator) -> bool:
-        return any(t.member is member for t in self.terms_)
-
     def is_novelty(self, member: MonitorEstimator) -> bool:
-        return member in self.novelty
-
-    def signal_names(self) -> list[str]:
-        return [f"{self.kind}.{t.member.kind}" for t in self.terms_]
+        return member in self.novelty_
 
     def signal_monitors(self) -> list[Monitor]:
         return [

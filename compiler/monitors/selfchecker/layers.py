@@ -14,7 +14,7 @@ from edgemon.compiler.data.splits import cut
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
 from edgemon.compiler.monitors.selfchecker.densities.candidates import (
-    Candidate,
+    DensityCandidate,
     LayerCandidates,
     frontier,
 )
@@ -35,7 +35,7 @@ BLOCK = 1024  # rows
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowParts:
     """Which fit rows do what: densities learn from one part; on the other part layers are chosen
     and their say is learned. The exact densities' classes are known of few of the latter: forms
     are chosen on ``judged``, and their agreement is reported on ``reported``."""
@@ -48,7 +48,7 @@ class Rows:
     @classmethod
     def split(
         cls, n: int, validation: float, exact_rows: int, seed: int, groups: Codes | None = None
-    ) -> Rows:
+    ) -> RowParts:
         """At random; of ``groups`` (n,) whole ones are on either side of the first division."""
         rng = np.random.default_rng(seed)
         if groups is None:
@@ -76,7 +76,7 @@ class Layer:
 class LayerWorkshop:
     """One layer with its exact density's classes and the candidates for its compact form."""
 
-    def __init__(self, tap: str, x: Floats, recording: Recording, rows: Rows) -> None:
+    def __init__(self, tap: str, x: Floats, recording: Recording, rows: RowParts) -> None:
         assert recording.labels is not None
         labels, n_classes = recording.labels[rows.density], recording.n_classes
         self.tap = tap
@@ -92,18 +92,18 @@ class LayerWorkshop:
             x[rows.judged],
             exact.classes(x[rows.judged]),
         )
-        self.options: list[Candidate] = []
+        self.options: list[DensityCandidate] = []
 
     def offer(self, most_bytes: int, forms: tuple[str, ...]) -> None:
         """Add the candidates of these forms to the options."""
         found = self._candidates.within(most_bytes, forms)
         self.options = frontier([*self.options, *found])
 
-    def classes(self, candidate: Candidate) -> Array:
+    def classes(self, candidate: DensityCandidate) -> Array:
         """(validation rows,)."""
         return np.asarray(candidate.density.log_densities(self._validation).argmax(axis=1))
 
-    def layer(self, candidate: Candidate) -> Layer:
+    def layer(self, candidate: DensityCandidate) -> Layer:
         """The candidate, with its agreement on the reported rows."""
         found = candidate.density.log_densities(self._reported).argmax(axis=1)
         agreement = float((found == self._exact).mean())

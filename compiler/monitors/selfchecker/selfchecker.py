@@ -21,7 +21,7 @@ from edgemon.compiler.monitors.selfchecker.densities.candidates import FORMS, al
 from edgemon.compiler.monitors.selfchecker.doubt import DoubtScale, doubt
 from edgemon.compiler.monitors.selfchecker.layers import (
     LayerWorkshop,
-    Rows,
+    RowParts,
     answered,
     choose_layers,
     distinct,
@@ -90,7 +90,7 @@ class SelfCheckerMonitor(MonitorEstimator):
         with threadpool_limits(1):  # many small products: threads would wait for each other
             self._learn(recording, self._split(recording))
 
-    def _learn(self, recording: Recording, rows: Rows) -> None:
+    def _learn(self, recording: Recording, rows: RowParts) -> None:
         held_out = recording.take(rows.validation)
         assert held_out.labels is not None
         workshops = self._workshops(recording, rows)
@@ -134,9 +134,9 @@ class SelfCheckerMonitor(MonitorEstimator):
     def _budget(self) -> int:
         return int(self.budget_kb * KILOBYTE)
 
-    def _split(self, recording: Recording) -> Rows:
+    def _split(self, recording: Recording) -> RowParts:
         wrong = ~recording.correct
-        rows = Rows.split(
+        rows = RowParts.split(
             len(recording), self.validation, self.exact_rows, self.seed, recording.groups
         )
         of_validation = wrong[rows.validation]
@@ -153,7 +153,7 @@ class SelfCheckerMonitor(MonitorEstimator):
             )
         return rows
 
-    def _workshops(self, recording: Recording, rows: Rows) -> list[LayerWorkshop]:
+    def _workshops(self, recording: Recording, rows: RowParts) -> list[LayerWorkshop]:
         """One a layer, with options that fit the budget."""
         features = distinct({name: recording.features(name) for name in self.taps}, recording)
         forms = QUICK_FORMS if self.form == "auto" else (self.form,)

@@ -34,7 +34,7 @@ WIDTHS = (0.7, 1.0, 1.4)
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class DensityCandidate:
     """One form of one layer."""
 
     density: ClassDensity
@@ -59,13 +59,13 @@ class LayerCandidates:
         self.judged, self.exact = judged, exact
         self.statistics = LayerStatistics(x, labels, n_classes)
 
-    def within(self, most_bytes: int, forms: tuple[str, ...]) -> list[Candidate]:
+    def within(self, most_bytes: int, forms: tuple[str, ...]) -> list[DensityCandidate]:
         """All candidates of these forms that fit; never one that another equals with fewer bytes,
         ascending in bytes."""
         found = [c for form in forms for c in self._of_form(form, most_bytes)]
         return frontier(c for c in found if c.size_bytes <= most_bytes)
 
-    def _of_form(self, form: str, most_bytes: int) -> Iterator[Candidate]:
+    def _of_form(self, form: str, most_bytes: int) -> Iterator[DensityCandidate]:
         if not self.statistics.dimensions:
             return
         if form == "gaussian":
@@ -75,8 +75,8 @@ class LayerCandidates:
         else:
             yield from map(self._measured, self._subsets(most_bytes))
 
-    def _measured(self, density: ClassDensity) -> Candidate:
-        return Candidate(density, size_bytes(self.tap, density), self._agreement(density))
+    def _measured(self, density: ClassDensity) -> DensityCandidate:
+        return DensityCandidate(density, size_bytes(self.tap, density), self._agreement(density))
 
     def _agreement(self, density: ClassDensity) -> float:
         return float((density.log_densities(self.judged).argmax(axis=1) == self.exact).mean())
@@ -129,9 +129,9 @@ class LayerCandidates:
         return 2 if self.tap.dtype in ("int8", "uint8") and not self.tap.channels else 4
 
 
-def frontier(candidates: Iterable[Candidate]) -> list[Candidate]:
+def frontier(candidates: Iterable[DensityCandidate]) -> list[DensityCandidate]:
     """Ascending in bytes and in agreement; the others are dropped."""
-    kept: list[Candidate] = []
+    kept: list[DensityCandidate] = []
     for candidate in sorted(candidates, key=lambda c: (c.size_bytes, -c.agreement)):
         if not kept or candidate.agreement > kept[-1].agreement:
             kept.append(candidate)
@@ -146,7 +146,7 @@ def size_bytes(tap: Tap, density: ClassDensity) -> int:
     return flat.monitor_bytes(program)["layer"]
 
 
-def allocate(layers: list[list[Candidate]], budget_bytes: int) -> list[Candidate]:
+def allocate(layers: list[list[DensityCandidate]], budget_bytes: int) -> list[DensityCandidate]:
     """One candidate a layer within the budget of all: from the smallest on, always the step with
     the most agreement for its bytes. Raises CompileError if even the smallest do not fit."""
     chosen = [0] * len(layers)

@@ -10,7 +10,7 @@ from scipy.stats import gaussian_kde, multivariate_normal
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.selfchecker.densities.candidates import (
     FORMS,
-    Candidate,
+    DensityCandidate,
     LayerCandidates,
     allocate,
     frontier,
@@ -156,7 +156,7 @@ def test_statistics_order_directions_by_what_they_tell() -> None:
     np.testing.assert_allclose(within, np.eye(3), atol=0.01)
 
 
-def candidates(form: str, most_bytes: int = 1 << 16) -> list[Candidate]:
+def candidates(form: str, most_bytes: int = 1 << 16) -> list[DensityCandidate]:
     x, labels = rows(600, 0)
     judged, truth = rows(300, 1)
     tap = Tap("t", "int8", WIDTH, 0.08, 3)
@@ -202,8 +202,8 @@ def test_folding_is_chosen_by_bytes() -> None:
     assert occurred == {False, True}
 
 
-def fake(size: int, agreement: float) -> Candidate:
-    return Candidate(every_form()[0], size, agreement)
+def fake(size: int, agreement: float) -> DensityCandidate:
+    return DensityCandidate(every_form()[0], size, agreement)
 
 
 def test_bytes_go_where_they_raise_agreement_most() -> None:

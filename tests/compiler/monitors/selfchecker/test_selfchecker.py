@@ -19,7 +19,7 @@ from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
 from edgemon.compiler.monitors import parse
 from edgemon.compiler.monitors.selfchecker.doubt import DoubtScale, doubt
 from edgemon.compiler.monitors.selfchecker.layers import (
-    Rows,
+    RowParts,
     choose_layers,
     distinct,
     listen,
@@ -187,19 +187,19 @@ def test_a_form_can_be_demanded(tmp_path: Path, form: str) -> None:
 
 
 def test_rows_are_used_once() -> None:
-    rows = Rows.split(1000, 0.25, 100, 3)
+    rows = RowParts.split(1000, 0.25, 100, 3)
     assert len(rows.density) == 750
     assert len(rows.validation) == 250
     assert len(rows.judged) == len(rows.reported) == 50
     assert not set(rows.density) & set(rows.validation)
     assert not set(rows.judged) & set(rows.reported)
     assert set(rows.judged) | set(rows.reported) <= set(rows.validation)
-    assert set(Rows.split(1000, 0.25, 100, 4).density) != set(rows.density)
+    assert set(RowParts.split(1000, 0.25, 100, 4).density) != set(rows.density)
 
 
 def test_groups_are_on_one_side_of_the_validation() -> None:
     groups = np.repeat(np.arange(200), 5)
-    rows = Rows.split(1000, 0.2, 100, 7, groups)
+    rows = RowParts.split(1000, 0.2, 100, 7, groups)
     assert not np.isin(groups[rows.density], groups[rows.validation]).any()
     np.testing.assert_array_equal(
         np.sort(np.concatenate([rows.density, rows.validation])), np.arange(1000)
