@@ -9,19 +9,19 @@ from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.monitors import MonitorEstimator
-from edgemon.targets import KILOBYTES, MICROSECONDS, Budget, Target
+from edgemon.targets import KILOBYTE_LIMITS, MICROSECOND_LIMITS, Budget, Target
 
 
 def resolve(kilobytes: float | None, microseconds: float | None, target: Target) -> Budget:
     """The budget that was asked for, else the target's. Raises CompileError on one that makes no
     sense, or that cannot be checked for want of times."""
-    least, most = KILOBYTES
+    least, most = KILOBYTE_LIMITS
     if kilobytes is not None and not least <= kilobytes <= most:
         raise CompileError(
             f"--budget-kb {kilobytes:g}: must lie between {least:g} and {most:g} (kB of 1024 bytes)"
         )
     if microseconds is not None:
-        longest = MICROSECONDS[1]
+        longest = MICROSECOND_LIMITS[1]
         if not 0 < microseconds <= longest:
             raise CompileError(
                 f"--budget-us {microseconds:g}: must lie above 0 and not above {longest:g}"
@@ -71,7 +71,7 @@ def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
     settings = []
     if budget.kilobytes is not None:
         left = math.floor((budget.kilobytes - taken.size_bytes / KILOBYTE) / len(fusions) * 10) / 10
-        if left < KILOBYTES[0]:
+        if left < KILOBYTE_LIMITS[0]:
             return ""
         settings.append(f"budget_kb={left:g}")
     if budget.microseconds is not None:

@@ -4,8 +4,8 @@ from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
 from edgemon.targets.profile import (
     DEFAULT,
-    KILOBYTES,
-    MICROSECONDS,
+    KILOBYTE_LIMITS,
+    MICROSECOND_LIMITS,
     Budget,
     Target,
     load,
@@ -16,6 +16,6 @@ from edgemon.targets.profile import (
 from edgemon.targets.times import PARTS, OpTimes
 
 __all__ = [
-    "DEFAULT", "KILOBYTES", "MICROSECONDS", "PARTS", "Budget", "Footprint", "OpTimes",
+    "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Footprint", "OpTimes",
     "Target", "TargetError", "load", "measure", "name_of", "names", "read",
 ]  # fmt: skip

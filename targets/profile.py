@@ -32,8 +32,8 @@ from edgemon.targets.toml_file import read_toml
 PROFILES = Path(__file__).parent / "profiles"
 DEFAULT = "host-x86_64"
 SUFFIX = ".toml"
-KILOBYTES = (0.1, 4096.0)  # least and most that a budget may say
-MICROSECONDS = (0.0, 1e6)  # the same, of which the least is none
+KILOBYTE_LIMITS = (0.1, 4096.0)  # least and most that a budget may say
+MICROSECOND_LIMITS = (0.0, 1e6)  # the same, of which the least is none
 KERNELS = ("xnnpack", "builtin", "reference")
 
 
@@ -118,7 +118,7 @@ def _budget(content: Mapping[str, Any], where: str) -> Budget:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value > 0):
             raise TargetError(f"{where}: [budget] {key} = {value!r}: give a number above 0")
-        least, most = KILOBYTES if key == "kilobytes" else MICROSECONDS
+        least, most = KILOBYTE_LIMITS if key == "kilobytes" else MICROSECOND_LIMITS
         if not least <= value <= most:
             raise TargetError(
                 f"{where}: [budget] {key} = {value!r} must lie between {least:.10g} and {most:.10g}"

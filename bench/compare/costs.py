@@ -13,8 +13,8 @@ import numpy as np
 from edgemon import targets
 from edgemon.bench import latency
 from edgemon.compiler.cost import timing
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.emit import flat
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.recording import Recording
@@ -29,7 +29,7 @@ ROUNDS, WARM_UP = 200, 20
 
 def size_bytes(program: Program) -> int:
     """Bytes of the first monitor, with everything that it needs."""
-    return flat.monitor_bytes(program)[program.monitors[0].name]
+    return Bill(program, None).together([0]).size_bytes
 
 
 def nanoseconds(

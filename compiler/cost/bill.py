@@ -74,7 +74,7 @@ class Bill:
             self._uses.append(frozenset([index]).union(*(self._uses[i] for i in node.inputs)))
 
     def together(self, monitors: Iterable[int] | None = None) -> Cost:
-        """Of the monitors with these positions (default: all), as a program of their own."""
+        """What the monitors with these positions (default: all) cost as a program of their own."""
         program = self._program
         chosen = range(len(program.monitors)) if monitors is None else sorted(set(monitors))
         scores = (program.monitors[i].score for i in chosen)
@@ -86,7 +86,7 @@ class Bill:
         return total
 
     def without_evaluation(self) -> Cost:
-        """Of the nodes and monitors, where another program is evaluated anyway."""
+        """What the nodes and monitors cost where another program is evaluated anyway."""
         first, monitors = len(self._program.taps), len(self._program.monitors)
         total = self._cost(flat.MONITOR_RECORD.size * monitors, {"node": monitors})
         for item in self._items[first:]:
@@ -111,8 +111,3 @@ def work(program: Program) -> int:
     all steps, and a look through each float tap."""
     looked_through = sum(t.length for t in program.taps if t.dtype == "float32")
     return looked_through + sum(steps(program).values())
-
-
-def monitor_steps(program: Program) -> dict[str, int]:
-    """Most steps of each monitor alone, by its name; shared nodes count for every monitor."""
-    return {m.name: sum(steps(program.only(m.name)).values()) for m in program.monitors}

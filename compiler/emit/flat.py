@@ -186,16 +186,6 @@ def sections(data: bytes) -> dict[int, tuple[int, int]]:
     return {kind: (offset, size) for kind, offset, size, _ in SECTION.iter_unpack(table)}
 
 
-def monitor_bytes(program: Program) -> dict[str, int]:
-    """Bytes of tables and nodes that each monitor needs, by its name; shared nodes count for
-    every monitor that uses them."""
-    result = {}
-    for m in program.monitors:
-        own = program.only(m.name)
-        result[m.name] = sum(map(node_bytes, own.nodes)) + MONITOR_RECORD.size
-    return result
-
-
 def node_bytes(node: Node) -> int:
     """Bytes of a node and its tables."""
     tables = sum(_up(t.nbytes, 16) + TABLE_RECORD.size for t in node.tables)

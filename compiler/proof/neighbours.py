@@ -21,14 +21,14 @@ from edgemon.compiler.program.ir import Node, Program
 from edgemon.compiler.program.ops import OPS
 
 Array = npt.NDArray[Any]
-Rows = list[Array]  # one (n, length) array a tap
+TapRows = list[Array]  # one (n, length) array a tap
 
 NEAREST = 4  # rows kept on either side of a decision threshold
 MOST_MOVED = 512  # elements of a tap that are moved one by one: of a feature map not all
 LARGEST_BLOCK, BLOCK_ELEMENTS = 2048, 1 << 22  # rows, and elements of all taps, in memory at a time
 
 
-def neighbours(program: Program, base: Rows) -> Iterator[Rows]:
+def neighbours(program: Program, base: TapRows) -> Iterator[TapRows]:
     """Blocks of rows; ``base`` holds at least one ordinary row to start from."""
     for node in program.nodes:
         # A threshold on a computed value cannot be met by choosing inputs; rows around the
@@ -43,7 +43,7 @@ class Around:
     """A node that reads a tap, and how rows for it are made: they differ from the base in that
     tap."""
 
-    def __init__(self, program: Program, node: Node, base: Rows) -> None:
+    def __init__(self, program: Program, node: Node, base: TapRows) -> None:
         self.program, self.node, self.base = program, node, base
         self.tap = node.inputs[0]
         self.dtype = np.dtype(program.taps[self.tap].dtype)
@@ -52,11 +52,11 @@ class Around:
         self.moved = _moved(self.length)
         self.block = _block(base)
 
-    def varied(self, values: dict[int, list[Any]]) -> Iterator[Rows]:
+    def varied(self, values: dict[int, list[Any]]) -> Iterator[TapRows]:
         """The ordinary row with each of the values at its element, one at a time."""
         return _varied(self.base, self.tap, values)
 
-    def replaced(self, x: Array, c: int | None = None) -> Iterator[Rows]:
+    def replaced(self, x: Array, c: int | None = None) -> Iterator[TapRows]:
         """The tap's rows x (n, length); where a tap gives the class node, class c is chosen."""
         if c is None:
             yield from _replaced(self.base, self.tap, x)
@@ -70,18 +70,18 @@ class Around:
             yield rows
 
 
-def _repeat(base: Rows, n: int) -> Rows:
+def _repeat(base: TapRows, n: int) -> TapRows:
     """n rows, cycling through the base rows."""
     return [x[np.arange(n) % len(x)].copy() for x in base]
 
 
-def _block(base: Rows) -> int:
+def _block(base: TapRows) -> int:
     """Rows in memory at a time."""
     width = sum(int(x.shape[1]) for x in base)
     return max(1, min(LARGEST_BLOCK, BLOCK_ELEMENTS // width))
 
 
-def _varied(base: Rows, tap: int, values: dict[int, list[Any]]) -> Iterator[Rows]:
+def _varied(base: TapRows, tap: int, values: dict[int, list[Any]]) -> Iterator[TapRows]:
     """The tap's first row with each of the values at its element, one at a time."""
     pairs = [(d, value) for d, at_element in values.items() for value in at_element]
     step = _block(base)
@@ -92,7 +92,7 @@ def _varied(base: Rows, tap: int, values: dict[int, list[Any]]) -> Iterator[Rows
         yield from _replaced(base, tap, x)
 
 
-def _replaced(base: Rows, tap: int, x: Array) -> Iterator[Rows]:
+def _replaced(base: TapRows, tap: int, x: Array) -> Iterator[TapRows]:
     step = _block(base)
     for start in range(0, len(x), step):
         part = x[start : start + step]
@@ -101,7 +101,7 @@ def _replaced(base: Rows, tap: int, x: Array) -> Iterator[Rows]:
         yield rows
 
 
-def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
+def _around_decisions(program: Program, base: TapRows) -> Iterator[TapRows]:
     """The rows whose scores lie nearest to each threshold, and those with each element of their
     taps moved by one step."""
     values, _ = reference.run_device(program, base)
@@ -116,7 +116,7 @@ def _around_decisions(program: Program, base: Rows) -> Iterator[Rows]:
                     yield from _steps([x[row : row + 1] for x in base], used)
 
 
-def _steps(row: Rows, taps: list[int]) -> Iterator[Rows]:
+def _steps(row: TapRows, taps: list[int]) -> Iterator[TapRows]:
     for tap in taps:
         x = row[tap][0]
         elements = _moved(x.size)
@@ -129,7 +129,7 @@ def _moved(length: int) -> list[int]:
     return [int(d) for d in elements]
 
 
-def _extremes(program: Program, base: Rows) -> Iterator[Rows]:
+def _extremes(program: Program, base: TapRows) -> Iterator[TapRows]:
     for index, tap in enumerate(program.taps):
         dtype = np.dtype(tap.dtype)
         if dtype.kind == "f":

@@ -19,7 +19,7 @@ from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
-from edgemon.compiler.proof.neighbours import Rows, neighbours
+from edgemon.compiler.proof.neighbours import TapRows, neighbours
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
@@ -56,7 +56,7 @@ class Proof:
 
 
 def prove(
-    artifact: bytes, onnx: bytes, data: Iterable[Rows], progress: Progress | None = None
+    artifact: bytes, onnx: bytes, data: Iterable[TapRows], progress: Progress | None = None
 ) -> Proof:
     """Prove an artifact and its ONNX twin on blocks of recorded rows and on their neighbours.
 
@@ -71,7 +71,7 @@ def prove(
     proof = Proof()
     width = sum(tap.length for tap in program.taps)
     most = max(1, min(MOST_BASE_ROWS, BASE_ELEMENTS // width))
-    base: list[Rows] = []
+    base: list[TapRows] = []
     if decoded.self_test:
         vectors = list(decoded.self_test.taps)
         base.append(vectors)
@@ -105,7 +105,7 @@ class _DriftStreams:
         self._reference = DriftReference(test)
         self._monitor, self._c = monitor, Drift(monitor)
 
-    def compare(self, proof: Proof, rows: Rows) -> None:
+    def compare(self, proof: Proof, rows: TapRows) -> None:
         """After each block all counters and sums must agree. The scores are C's, which are proven
         to be the reference's."""
         found = self._monitor.evaluate(rows)
@@ -119,14 +119,16 @@ class _DriftStreams:
             )
 
 
-def _finite(rows: Rows) -> Rows:
+def _finite(rows: TapRows) -> TapRows:
     keep = np.ones(len(rows[0]), bool)
     for x in rows:
         keep &= np.isfinite(x).all(axis=1)
     return [x[keep] for x in rows]
 
 
-def _compare(proof: Proof, program: Program, others: dict[str, Any], rows: Rows, what: str) -> None:
+def _compare(
+    proof: Proof, program: Program, others: dict[str, Any], rows: TapRows, what: str
+) -> None:
     step = max(1, BLOCK_ELEMENTS // _widest(program))
     for start in range(0, len(rows[0]), step):
         _compare_block(proof, program, others, [x[start : start + step] for x in rows], what)
@@ -139,7 +141,7 @@ def _widest(program: Program) -> int:
 
 
 def _compare_block(
-    proof: Proof, program: Program, others: dict[str, Any], rows: Rows, what: str
+    proof: Proof, program: Program, others: dict[str, Any], rows: TapRows, what: str
 ) -> None:
     expected = reference.evaluate(program, rows)
     different = np.zeros(len(expected.verdict), bool)

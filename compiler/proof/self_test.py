@@ -41,7 +41,7 @@ CRC_AT = 28  # in the header
 
 @dataclass(frozen=True)
 class MutationScore:
-    """Of flips that vectors were not chosen by: how many were tried, how many change a verdict or
+    """Flips that vectors were not chosen by: how many were tried, how many change a verdict or
     the class of a candidate row, and how many of these the self-test finds."""
 
     vectors: int

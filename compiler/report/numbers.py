@@ -142,7 +142,7 @@ def _monitor(fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools) -> 
     return {
         "source": estimator.source,
         "settings": _settings(estimator),
-        "steps": cost.monitor_steps(fitted.program)[monitor.name],
+        "steps": sum(cost.steps(fitted.program.only(monitor.name)).values()),
         **_judged(verdicts, rank, wrong),
         "histogram": histogram(scores, wrong, marks),
         "risk_coverage": {

@@ -259,7 +259,7 @@ def program_of(op: str, dtype: str) -> Program:
 
 
 def special_values(dtype: str) -> Array:
-    """Of a tap's type: what is no number, and the extremes; of integers the extremes."""
+    """What is no number and the extremes of a tap's type; for integers the extremes."""
     if dtype == "float32":
         return np.array([*NO_NUMBERS, *EXTREMES], np.uint32).view(np.float32)
     info = np.iinfo(dtype)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler import fitting
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
@@ -199,7 +200,7 @@ class _Check:
         estimator = self.new()
         least = estimator.least_bytes(rows.fit)
         fitted = fitting.fit_monitors([estimator], "output", rows, PROMISE, rule="guaranteed")
-        size = flat.monitor_bytes(fitted.program)[estimator.kind]
+        size = Bill(fitted.program, None).together().size_bytes
         self.require(least <= size, f"least_bytes says {least} bytes, but it takes {size}")
         vectors = self_test.choose(fitted.program, fitted.on_test, rows.test)[0]
         artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))

@@ -27,7 +27,7 @@ from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.program.quantise import quantise
 from edgemon.compiler.recording.evaluation import predicted_class
 from edgemon.compiler.recording.recording import Recording
-from edgemon.targets import KILOBYTES, MICROSECONDS, Budget
+from edgemon.targets import KILOBYTE_LIMITS, MICROSECOND_LIMITS, Budget
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -66,8 +66,8 @@ class FusionMonitor(MonitorEstimator):
     left_out_: dict[str, str]
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "novelty_weight": (0, 10),
-        "budget_kb": KILOBYTES,
-        "budget_us": MICROSECONDS,  # 0: no limit
+        "budget_kb": KILOBYTE_LIMITS,
+        "budget_us": MICROSECOND_LIMITS,  # 0: no limit
     }
 
     def __init__(

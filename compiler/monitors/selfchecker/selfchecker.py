@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from threadpoolctl import threadpool_limits
 
-from edgemon.compiler.cost.bill import KILOBYTE
-from edgemon.compiler.emit import flat
+from edgemon.compiler.cost.bill import KILOBYTE, Bill
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
@@ -128,7 +127,7 @@ class SelfCheckerMonitor(MonitorEstimator):
         builder, predicted = answered(recording, [layer.tap for layer in self.layers_])
         score = self.lower(builder, predicted)
         program = builder.program(predicted, [Monitor(self.kind, score.id, 0, 0)])
-        return flat.monitor_bytes(quantise(program))[self.kind]
+        return Bill(quantise(program), None).together().size_bytes
 
     @property
     def _budget(self) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, Rows
+    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(F32).max), REAL: np.inf}
 LARGEST_WEIGHT = 1 << 14
@@ -126,7 +126,7 @@ class Boxes(Op):
         capped = e.op("Min", nearest, e.constant(worst, dtype))
         return e.plus_zero(capped) if dtype == F32 else capped
 
-    def edges(self, around: Around) -> Iterator[Rows]:
+    def edges(self, around: Around) -> Iterator[TapRows]:
         """Each side of each box, with the class that owns it chosen."""
         lower, upper, _, first = around.node.tables
         length, dtype = around.length, around.dtype
@@ -233,7 +233,7 @@ class Hamming(Op):
         nearest = e.op("Where", mine, apart, e.constant(F32(length + 1)))
         return e.cast(e.reduce("ReduceMin", nearest, 1), np.int32)
 
-    def edges(self, around: Around) -> Iterable[Rows]:
+    def edges(self, around: Around) -> Iterable[TapRows]:
         threshold = around.node.tables[0]
         return around.varied({d: beside(threshold[d], around.dtype) for d in around.moved})
 
@@ -252,7 +252,7 @@ class Hamming(Op):
 
 
 def _bits(node: Node) -> int:
-    """Of a pattern."""
+    """The length of a pattern."""
     threshold, index, _words, first = node.tables
     return index.size // (first.size - 1) or threshold.size
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, Rows
+    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 INT32 = np.iinfo(np.int32)
 
@@ -192,7 +192,7 @@ class Exceeds(Op):
     def choosing(self, node: Node, c: int, x: Array) -> Array:
         return np.full_like(x, beside(node.tables[0][0], x.dtype)[-1 if c else 0])
 
-    def edges(self, around: Around) -> Iterable[Rows]:
+    def edges(self, around: Around) -> Iterable[TapRows]:
         values = beside(around.node.tables[0][0], around.dtype)
         return around.replaced(np.array(values, around.dtype)[:, None])
 
@@ -224,7 +224,7 @@ class Clip(Op):
         upper = e.constant(node.tables[0][0])
         return e.op("Where", e.op("Greater", x, upper), upper, x)  # a NaN stays
 
-    def edges(self, around: Around) -> Iterable[Rows]:
+    def edges(self, around: Around) -> Iterable[TapRows]:
         values = beside(around.node.tables[0][0], around.dtype)
         return around.varied(dict.fromkeys(around.moved, values))
 

@@ -16,7 +16,7 @@ from edgemon.compiler.program.ops.tables import type_of
 if TYPE_CHECKING:
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, Rows
+    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 Parts = dict[str, int]
 
@@ -122,10 +122,10 @@ class Op:
         return 0
 
     def choosing(self, node: Node, c: int, x: Array) -> Array:
-        """Of a class node: inputs in the shape of x (n, length) for which it chooses class c."""
+        """For a class node: inputs in the shape of x (n, length) for which it chooses class c."""
         raise NotImplementedError(f"{self.name}: no class node")
 
-    def edges(self, _: Around) -> Iterable[Rows]:
+    def edges(self, _: Around) -> Iterable[TapRows]:
         """Rows at the thresholds that a node on a tap holds."""
         return ()
 

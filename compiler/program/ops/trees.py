@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, Rows
+    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 TREES_TOGETHER = 4  # (em_family_trees.c)
@@ -107,7 +107,7 @@ class Trees(Op):
         )
         return e.op("Add", e.cast(summed, np.int32), e.constant(constant, np.int32))
 
-    def edges(self, around: Around) -> Iterator[Rows]:
+    def edges(self, around: Around) -> Iterator[TapRows]:
         """For each inner node a row that reaches it with its feature below, at and above the
         threshold."""
         dtype = around.dtype
@@ -154,7 +154,7 @@ class Trees(Op):
 
 
 def _depths(node: Node) -> Array:
-    """Of each tree; the last table holds pairs of root and depth."""
+    """The depth of each tree; the last table holds pairs of root and depth."""
     return node.tables[2][1::2].astype(np.int64)
 
 

@@ -186,7 +186,7 @@ class Reduce(Op):
 
 
 class Select(_Copy):
-    """Of as many parts as there are classes, that of the class."""
+    """The part of x that belongs to the class; each class has one."""
 
     def infer(self, c: Context) -> Value:
         c.require(c.x.dtype == "int32" or c.x.is_float, "needs int32 or float")

@@ -39,13 +39,6 @@ def test_together_is_a_program_of_their_own(program: Program, chosen: set[int]) 
     assert bill.together([*chosen, min(chosen)]) == found
 
 
-def test_alone_is_what_tables_show(program: Program) -> None:
-    bill = Bill(program, TIMES)
-    for i, (name, size) in enumerate(flat.monitor_bytes(program).items()):
-        assert program.monitors[i].name == name
-        assert bill.together([i]).size_bytes == size
-
-
 @settings(max_examples=30)
 @given(chosen=st.sets(st.integers(0, 15), min_size=1), more=st.integers(0, 15))
 def test_one_more_never_costs_less(program: Program, chosen: set[int], more: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.emit import flat
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.selfchecker.densities.density import ClassDensity
 from edgemon.compiler.monitors.selfchecker.densities.gaussian import Gaussian, Precisions
@@ -143,7 +143,7 @@ def size_bytes(tap: Tap, density: ClassDensity) -> int:
     builder = Builder([tap], real=True)
     own = builder.node("argmax", density.lower(builder, builder.features(tap.name)))
     program = quantise(builder.program(own, [Monitor("layer", own, 0, 0)]))
-    return flat.monitor_bytes(program)["layer"]
+    return Bill(program, None).together().size_bytes
 
 
 def allocate(layers: list[list[DensityCandidate]], budget_bytes: int) -> list[DensityCandidate]:

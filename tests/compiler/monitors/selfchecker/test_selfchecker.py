@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from edgemon.compiler.cost.bill import Cost
+from edgemon.compiler.cost.bill import Bill, Cost
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import RULES, SelfChecker
@@ -139,7 +138,7 @@ def test_reported_agreement_and_bytes_are_the_measured_ones(tmp_path: Path) -> N
         agreement = (found == exact.classes(x[rows.reported])).mean()
         assert layer["agreement_with_exact"] == agreement > 0.8
     _, program = lowered(monitor, fit)
-    whole = flat.monitor_bytes(program)["s"]
+    whole = Bill(program, None).together().size_bytes
     layers = sum(v["bytes"] for v in details["layers"])
     assert layers < whole < layers + 4000
 
@@ -152,7 +151,7 @@ def test_the_budget_is_kept_by_the_whole_monitor(
     fit = make_recording(tmp_path, "float32", 1500, 0)
     monitor = SelfCheckerMonitor(("features",), rule=rule, budget_kb=budget_kb).fit(fit)
     _, program = lowered(monitor, fit)
-    assert flat.monitor_bytes(program)["s"] <= 1024 * budget_kb
+    assert Bill(program, None).together().size_bytes <= 1024 * budget_kb
 
 
 def test_its_kilobyte_is_that_of_the_other_budgets() -> None:

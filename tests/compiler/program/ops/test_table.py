@@ -17,7 +17,7 @@ FORMAT = ROOT / "runtime" / "FORMAT.md"
 
 
 def sections() -> dict[str, str]:
-    """Of FORMAT.md, by their numbers."""
+    """The sections of FORMAT.md, by their numbers."""
     parts = re.split(r"^##+ ([\d.]+) ", FORMAT.read_text(), flags=re.MULTILINE)
     return dict(zip((n.rstrip(".") for n in parts[1::2]), parts[2::2], strict=True))
 
