@@ -82,33 +82,26 @@ def load(path: Path, name: str) -> DenseModel:
 
 
 def _from_tflite(path: Path) -> list[Dense]:
-    from ai_edge_litert import schema_py_generated as schema
+    from edgemon.compiler.models.flatbuffer import read_graph
+    from edgemon.compiler.models.tflite_weights import dense_weights
 
-    model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
-    graph = model.subgraphs[0]
-    names = {v: k for k, v in vars(schema.BuiltinOperator).items() if not k.startswith("_")}
-    fused = {v: k for k, v in vars(schema.ActivationFunctionType).items() if not k.startswith("_")}
-
-    def constant(index: int) -> Array:
-        tensor = graph.tensors[index]
-        data = np.asarray(model.buffers[tensor.buffer].data, np.uint8)
-        return data.view(np.float32).reshape(tensor.shape)
-
+    content = path.read_bytes()
+    graph = read_graph(content)
     layers: list[Dense] = []
     for operator in graph.operators:
-        code = model.operatorCodes[operator.opcodeIndex]
-        what = names[max(code.builtinCode, code.deprecatedBuiltinCode)]
-        if what == "FULLY_CONNECTED":
-            _, weights, *bias = (int(i) for i in operator.inputs)
-            kernel = np.ascontiguousarray(constant(weights).T)
-            has_bias = bool(bias) and bias[0] >= 0
-            offset = constant(bias[0]) if has_bias else np.zeros(kernel.shape[1], np.float32)
-            after = fused[operator.builtinOptions.fusedActivationFunction].lower()
-            layers.append((kernel, offset, "linear" if after == "none" else after))
-        elif what in _FOLLOWING and layers and layers[-1][2] == "linear":
-            layers[-1] = (*layers[-1][:2], _FOLLOWING[what])
+        if operator.name == "FULLY_CONNECTED":
+            weights = dense_weights(content, graph, operator, None)
+            kind = "computed" if weights is None else graph.tensors[operator.inputs[1]].dtype
+            if weights is None or kind != "float32":
+                raise BenchError(f"{path}: dense weights are {kind}; the study runs stored float32")
+            kernel, bias = (w.astype(np.float32) for w in weights)
+            layers.append((kernel, bias, operator.activation.replace("none", "linear")))
+        elif operator.name in _FOLLOWING and layers and layers[-1][2] == "linear":
+            layers[-1] = (*layers[-1][:2], _FOLLOWING[operator.name])
         else:
-            raise BenchError(f"{path}: holds the operator {what}; the study runs dense layers only")
+            raise BenchError(
+                f"{path}: holds the operator {operator.name}; the study runs dense layers only"
+            )
     return layers
 
 

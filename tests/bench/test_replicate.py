@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 from edgemon.bench.errors import BenchError
 from edgemon.bench.replicate import process, tables
 from edgemon.bench.replicate.figure import bar_chart
+from edgemon.bench.replicate.models import load
 from edgemon.bench.replicate.stored import stored_results
 from edgemon.bench.replicate.study import Study
 from tests.command_line import document, edgemon, refused
 from tests.compiler.methods.published import PACK, STUDY
+from tests.tiny_tflite import W1, W2
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +144,15 @@ def test_a_model_that_is_no_dense_stack_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(GOOD.replace(".h5", ".tflite") + 'source = "t.csv"\nlabel = "c3"\n')
     assert "cannot be read as a model" in refused("replicate", path, "--out", tmp_path / "out")
+
+
+def test_weights_of_a_tflite_stack(tiny: Callable[..., Path]) -> None:
+    first, second = load(tiny(), "m").layers
+    np.testing.assert_array_equal(first[0], W1.T)
+    np.testing.assert_array_equal(second[0], W2.T)
+    assert (first[0].dtype, second[2]) == (np.float32, "softmax")
+    with pytest.raises(BenchError, match="dense weights are computed"):
+        load(tiny(fed=True), "m")
 
 
 def _header(columns: int) -> str:

@@ -12,7 +12,8 @@ static void every_op_on_every_data_type(void) {
     static const em_dtype narrow[] = {EM_I8, EM_U8, EM_I16};
     for (uint32_t op = 1; op < OPS; op++) {
         const uint32_t *reached = p.reached[op], kinds = GENERATORS[op].kinds;
-        EXPECT(kinds > 0, 1);
+        const uint32_t without_generator = kinds > 0 ? 0 : op;
+        EXPECT(without_generator, 0);
         for (uint32_t k = 0; k < 3 && kinds & NARROW; k++) {
             EXPECT(reached[narrow[k]] > 0, 1);
         }
