@@ -56,15 +56,10 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     def _fit(self, recording: Recording) -> None:
         """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
         farthest."""
-        labels = np.asarray(recording.labels)
-        enough = with_spread(labels)
-        labels = labels[enough]
+        x, labels = joined_values(recording, self.taps), np.asarray(recording.labels)
+        enough = with_spread(self.kind, x, labels)
+        x, labels = x[enough], labels[enough]
         present = np.unique(labels)
-        if len(present) < 2:
-            raise CompileError("rmds: needs more fit rows than classes, two of a class or more")
-        x = joined_values(recording, self.taps)[enough]
-        if len(labels) <= len(present) or not np.ptp(x, axis=0).any():
-            raise CompileError("rmds: needs more fit rows than classes, and features that vary")
         scaler = StandardScaler().fit(x)
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
         y = model.fit(scaler.transform(x), labels).transform(scaler.transform(x))

@@ -207,14 +207,9 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         that cannot learn from these rows are left out. Raises CompileError if no signal is left."""
 
     def combine(
-        self,
-        scores: npt.NDArray[np.float64],  # noqa: ARG002 - a hook
-        wrong: npt.NDArray[np.bool_],  # noqa: ARG002
-        bill: Bill,  # noqa: ARG002
-        groups: Codes | None = None,  # noqa: ARG002
-        *,
-        thresholds: int = 1,  # noqa: ARG002
-    ) -> Self:
+        self, scores: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], bill: Bill,
+        groups: Codes | None = None, *, thresholds: int = 1,
+    ) -> None:  # fmt: skip
         """Learn from held-out rows on which the model is ``wrong`` (n,).
 
         Args:
@@ -223,7 +218,6 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
             groups: (n,) of the rows, if they come in groups.
             thresholds: how many it will have: 1, or one of each class.
         """
-        return self
 
     def is_kept(self, member: MonitorEstimator) -> bool:
         """Is this one of ``members_`` part of the score that ``combine`` made?"""

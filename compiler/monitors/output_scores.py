@@ -59,15 +59,17 @@ class SoftmaxMonitor(OutputScore):
         "Hendrycks, Gimpel: A Baseline for Detecting Misclassified and Out-of-Distribution "
         "Examples, ICLR 2017"
     )
+    temperature_ = 1.0
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        return Score(softmax_odds(builder, self.taps[0], predicted), display="odds")
+        odds = softmax_odds(builder, self.taps[0], predicted, self.temperature_)
+        return Score(odds, display="odds")
 
     def reason(self) -> str:
         return "uncertain of its own answer: 1 - max p is {score}, above {threshold}"
 
 
-class TemperatureMonitor(OutputScore):
+class TemperatureMonitor(SoftmaxMonitor):
     """``softmax`` at the temperature with the least negative log-likelihood on the fit rows.
     Matters to the order only where there are more than two classes."""
 
@@ -89,13 +91,6 @@ class TemperatureMonitor(OutputScore):
 
         bounds = tuple(np.log(TEMPERATURES))
         self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
-
-    def lower(self, builder: Builder, predicted: int) -> Score:
-        odds = softmax_odds(builder, self.taps[0], predicted, self.temperature_)
-        return Score(odds, display="odds")
-
-    def reason(self) -> str:
-        return "uncertain of its own answer: 1 - max p is {score}, above {threshold}"
 
     def details(self) -> dict[str, Any]:
         return {"temperature": self.temperature_}

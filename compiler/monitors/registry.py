@@ -49,7 +49,7 @@ def load(name: str, own: Collection[str]) -> type[MonitorEstimator] | None:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         raise CompileError(f"{where} cannot be imported ({text})") from None
     if not (isinstance(monitor, type) and issubclass(monitor, MonitorEstimator)):
-        raise CompileError(f"{where} is no class derived from MonitorEstimator")
+        raise CompileError(f"{where} is not a class derived from MonitorEstimator")
     if (kind := getattr(monitor, "kind", None)) != name:
         raise CompileError(f"{where} has kind={kind!r}, and must have the entry point's name")
     for fault in faults(monitor):
@@ -100,4 +100,4 @@ def faults(monitor: type[MonitorEstimator]) -> Iterator[str]:
             if not least <= default <= most:
                 yield f"{name}={default!r} is not within limits that it declares"
         else:
-            yield f"{name}={default!r} is no setting that can be typed; name it in from_model"
+            yield f"{name}={default!r} cannot be typed as a setting; name it in from_model"

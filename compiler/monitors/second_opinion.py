@@ -33,9 +33,16 @@ FEWEST_ROWS = 2  # of a class, from which a covariance is learned
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
 
 
-def with_spread(labels: Integers) -> npt.NDArray[np.bool_]:
-    """(n,): is this row of a class with ``FEWEST_ROWS``? One row has no spread."""
-    return np.asarray(np.bincount(labels)[labels] >= FEWEST_ROWS)
+def with_spread(kind: str, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]:
+    """(n,): is this row of a class with ``FEWEST_ROWS``? One row has no spread. Raises CompileError
+    where fewer than two classes have, or features (n, width) never vary."""
+    found = np.asarray(np.bincount(labels)[labels] >= FEWEST_ROWS)
+    if len(np.unique(labels[found])) < 2 or not np.ptp(x[found], axis=0).any():
+        raise CompileError(
+            f"{kind}: needs more fit rows than classes, {FEWEST_ROWS} of a class or more, and "
+            "features that vary"
+        )
+    return found
 
 
 class LinearOpinion(MonitorEstimator):
@@ -71,7 +78,7 @@ class LinearOpinion(MonitorEstimator):
     def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
         """A hook: settle what is to be chosen before anything is learned."""
 
-    def _learnable(self, labels: Integers) -> npt.NDArray[np.bool_]:
+    def _learnable(self, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]:  # noqa: ARG002
         """(n,): rows of classes that have enough of them to learn from."""
         return np.ones(len(labels), bool)
 
@@ -81,12 +88,8 @@ class LinearOpinion(MonitorEstimator):
 
     def _learn(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         """Weights (classes, width) and biases (classes,) of the features as they are."""
-        learnable = self._learnable(labels)
+        learnable = self._learnable(x, labels)
         x, labels = x[learnable], labels[learnable]
-        if len(np.unique(labels)) < 2:
-            raise CompileError(
-                f"{self.kind}: needs more fit rows than classes, {FEWEST_ROWS} of a class or more"
-            )
         scaler = StandardScaler()
         weight, bias = self._coefficients(scaler.fit_transform(x), labels)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
@@ -183,13 +186,9 @@ class MahalanobisGapMonitor(LinearOpinion):
         "Samples and Adversarial Attacks, NeurIPS 2018, as the difference of two distances"
     )
 
-    def _learnable(self, labels: Integers) -> npt.NDArray[np.bool_]:
-        return with_spread(labels)
+    def _learnable(self, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]:
+        return with_spread(self.kind, x, labels)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
-        if len(labels) <= len(np.unique(labels)) or not x.any():
-            raise CompileError(
-                "mahalanobis_gap: needs more fit rows than classes, and features that vary"
-            )
         model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)

@@ -142,7 +142,7 @@ class FusionMonitor(MonitorEstimator):
     def combine(
         self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None, *,
         thresholds: int = 1,
-    ) -> Self:  # fmt: skip
+    ) -> None:  # fmt: skip
         right = ~wrong
         surprises = [Surprise.of(column[right]) for column in scores.T]
         seen = np.column_stack([s(c) for s, c in zip(surprises, scores.T, strict=True)])
@@ -176,7 +176,6 @@ class FusionMonitor(MonitorEstimator):
                 self.left_out_[self.members_[i].kind] = WEIGHTLESS
         self.weights_ = {t.member.kind: t.weight for t in self.terms_}
         self.stack_surprise_ = Surprise.of(stack[right])
-        return self
 
     def _novelty_that_fits(
         self, bill: Bill, own: Sequence[int], cost: Callable[[Sequence[int], Sequence[int]], Cost]

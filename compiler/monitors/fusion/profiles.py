@@ -32,7 +32,7 @@ class ErrorsMonitor(FusionMonitor):
 
     def analyse(self, model: Model) -> Analysis:
         signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
-        return _found(signals, (), unavailable)
+        return Analysis((), {"signals": signals, "unavailable": tuple(unavailable.items())})
 
 
 class ScodMonitor(FusionMonitor):
@@ -54,18 +54,8 @@ class ScodMonitor(FusionMonitor):
             novelty += features
         else:
             unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
-        return _found(signals, novelty, unavailable)
-
-
-def _found(
-    signals: tuple[MonitorEstimator, ...], novelty: tuple[MonitorEstimator, ...],
-    unavailable: dict[str, str],
-) -> Analysis:  # fmt: skip
-    return Analysis(
-        parameters={
-            "signals": signals, "novelty": novelty, "unavailable": tuple(unavailable.items()),
-        }
-    )  # fmt: skip
+        why = tuple(unavailable.items())
+        return Analysis((), {"signals": signals, "novelty": novelty, "unavailable": why})
 
 
 def _error_signals(

@@ -97,6 +97,8 @@ def test_shared_nodes_are_shared(splits: Parts) -> None:
         ("softmax,softmax", "name each monitor once"),
         ("sofmax", "unknown monitor 'sofmax'; there are auto, softmax"),
         ("box:gama=1", "unknown setting 'gama=1'; it has gamma, tau"),
+        ("pattern:head=1", "unknown setting 'head=1'; it has threshold"),
+        ("errors:unavailable=1", "unknown setting 'unavailable=1'; it has novelty_weight"),
         ("box:gamma=wide", "gamma='wide' is not a number"),
         ("box:projection=umap", "projection='umap' is unknown; use none, simple, pca, isomap"),
         ("prophecy:on_off=0", "on_off='0' is not yes or no"),
