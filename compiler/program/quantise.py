@@ -10,15 +10,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from edgemon.compiler.program.grids import Array, Represented, code_at_most, f32_at_most
+from edgemon.compiler.program.grids import Array, Represented, code_at_most, each, f32_at_most
 from edgemon.compiler.program.ir import Builder, Monitor, Node, Program
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.program.ops.op import MAX_BITS, Value
 from edgemon.compiler.program.ops.tables import type_of
 
+LOW, HIGH = -(1 << 31), (1 << 31) - 1  # of int32
 NEVER: dict[str, float | int] = {
     "float32": float(np.finfo(np.float32).max),
-    "int32": int(np.iinfo(np.int32).max),
+    "int32": HIGH,
     "int64": 1 << MAX_BITS["int64"],
 }
 
@@ -74,6 +75,14 @@ class Quantiser:
     def no_int64(self, x: Represented) -> Represented:
         """The value, or of an int64, which most ops do not read, its float32 form."""
         return self.floats(x) if self.type_of(x).dtype == "int64" else x
+
+    def at_most(self, reals: Array, x: Represented, low: int = LOW, high: int = HIGH) -> Array:
+        """The largest values of x at or below reals: floats, or codes within low and high and what
+        an int32 holds."""
+        if self.is_float(x):
+            return each(reals, f32_at_most, np.float32)
+        low = max(low, LOW)
+        return each(reals, lambda v: min(max(code_at_most(v, x), low), high), np.int64)
 
     def monitor(self, m: Monitor) -> Monitor:
         """The decision rule on raw scores."""

@@ -206,13 +206,8 @@ class Hamming(Op):
         x, y = q.inputs(node)
         x = q.no_int64(x)
         threshold, *patterns = node.tables
-        if q.is_float(x):
-            table: Array = each(threshold, f32_at_most, F32)
-        else:
-            info = np.iinfo(np.int32)
-            codes = each(threshold, lambda v: code_at_most(v, x), np.int64)
-            table = np.clip(codes, info.min, info.max).astype(np.int32)
-        return Represented(q.node("hamming", x, y, tables=[table, *patterns]))
+        tables = [q.at_most(threshold, x), *patterns]
+        return Represented(q.node("hamming", x, y, tables=tables))
 
     def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
         threshold, index, patterns, first = node.tables

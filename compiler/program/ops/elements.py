@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.program.grids import Array, Represented, beside, code_at_most, f32_at_most
+from edgemon.compiler.program.grids import Array, Represented, beside
 from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Value, wide
 from edgemon.compiler.program.ops.tables import WIDE_X, bits_of, finite, positive
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.quantise import Quantiser
     from edgemon.compiler.proof.neighbours import Around, TapRows
-
-INT32 = np.iinfo(np.int32)
 
 
 class Sub(Op):
@@ -175,13 +173,8 @@ class Exceeds(Op):
         return (x > node.tables[0]).astype(np.int32)
 
     def quantise(self, q: Quantiser, node: Node) -> Represented:
-        (x,), threshold = q.inputs(node), float(node.tables[0][0])
-        if q.is_float(x):
-            table: Array = np.array([f32_at_most(threshold)], F32)
-        else:
-            code = min(max(code_at_most(threshold, x), INT32.min), INT32.max)
-            table = np.array([code], np.int32)
-        return Represented(q.node("exceeds", x, tables=[table]))
+        (x,) = q.inputs(node)
+        return Represented(q.node("exceeds", x, tables=[q.at_most(node.tables[0], x)]))
 
     def onnx(self, e: Graph, node: Node, x: str) -> str:
         return e.cast(e.op("Greater", x, e.constant(node.tables[0][0])), np.int32)
@@ -211,14 +204,9 @@ class Clip(Op):
         return np.where(x > upper[0], upper[0], wide(x))
 
     def quantise(self, q: Quantiser, node: Node) -> Represented:
-        (x,), upper = q.inputs(node), float(node.tables[0][0])
-        x = q.no_int64(x)
-        if q.is_float(x):
-            table: Array = np.array([f32_at_most(upper)], F32)
-        else:  # to the grid, at or below the bound
-            most = (1 << q.type_of(x).bits) - 1
-            table = np.array([min(max(code_at_most(upper, x), -most), most)], np.int32)
-        return x.at(q.node("clip", x, tables=[table]))
+        x = q.no_int64(*q.inputs(node))
+        most = (1 << q.type_of(x).bits) - 1
+        return x.at(q.node("clip", x, tables=[q.at_most(node.tables[0], x, -most, most)]))
 
     def onnx(self, e: Graph, node: Node, x: str) -> str:
         upper = e.constant(node.tables[0][0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
-from edgemon.compiler.program.grids import Array, Represented, beside, code_at_most, f32_at_most
+from edgemon.compiler.program.grids import Array, Represented, beside
 from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Parts, Value
 from edgemon.compiler.program.ops.tables import bits_of, width
 
@@ -46,17 +46,12 @@ class Trees(Op):
         forest = Forest.unpack(node.tables, REAL)
         inner = ~forest.is_leaf
         dtype = q.type_of(x).dtype
-        if q.is_float(x):
-            threshold: Array = np.full(inner.size, LEAF_THRESHOLD["float32"], F32)
-            threshold[inner] = [f32_at_most(t) for t in forest.threshold[inner]]
-        else:
-            # One code beyond either end of a tap's dtype says "never" or "always".
-            low = max(np.iinfo(dtype).min - 1, np.iinfo(np.int32).min)
-            high = np.iinfo(dtype).max
-            threshold = np.full(inner.size, LEAF_THRESHOLD["integer"], np.int64)
-            threshold[inner] = [
-                min(max(code_at_most(t, x), low), high) for t in forest.threshold[inner]
-            ]
+        # One code beyond either end of a tap's dtype says "never" or "always".
+        ends = () if q.is_float(x) else (np.iinfo(dtype).min - 1, np.iinfo(dtype).max)
+        found = q.at_most(forest.threshold[inner], x, *ends)
+        leaf = LEAF_THRESHOLD.get(dtype, LEAF_THRESHOLD["integer"])
+        threshold = np.full(inner.size, leaf, found.dtype)
+        threshold[inner] = found
         if (forest.value != np.rint(forest.value)).any():
             raise CompileError("trees: leaf values must be whole numbers")
         device = replace(forest, threshold=threshold, value=forest.value.astype(np.int64))

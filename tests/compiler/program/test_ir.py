@@ -28,6 +28,21 @@ def test_types_that_do_not_fit_are_refused(builder: Builder) -> None:
         builder.node("add", largest, builder.node("sub", 0, largest))
 
 
+def test_inputs_and_tables_are_those_of_the_row(builder: Builder) -> None:
+    entries, base = np.zeros(3, np.int32), np.zeros(1, np.int32)
+    largest = builder.node("max", 0)
+    with pytest.raises(CompileError, match=r"needs 1 input\(s\)"):
+        builder.node("max", 0, 0)
+    with pytest.raises(CompileError, match=r"needs 2 table\(s\)"):
+        builder.node("lut", largest, tables=[entries])
+    with pytest.raises(CompileError, match="`base` must be int32, and is int64"):
+        builder.node("lut", largest, tables=[entries, base.astype(np.int64)])
+    with pytest.raises(CompileError, match="`upper` must be int32, and is float32"):
+        builder.node("clip", 0, tables=[np.zeros(1, np.float32)])
+    with pytest.raises(CompileError, match="`upper` must be float32, and is int32"):
+        builder.node("clip", 1, tables=[base])
+
+
 def test_an_overflow_is_refused(builder: Builder) -> None:
     entries = np.array([0, 2**31 - 1], np.int32)
     with pytest.raises(CompileError, match="more than int32 holds"):

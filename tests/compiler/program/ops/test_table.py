@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from edgemon.compiler.program.ops import _FAMILIES, DEVICE_OPS, OPS
+from edgemon.compiler.program.ops import DEVICE_OPS, FAMILIES, OPS
 from edgemon.compiler.program.ops.op import Op
 from tests.compiler.op_cases import CASES
 from tests.conftest import ROOT
@@ -70,7 +70,7 @@ def test_format_md_states_the_work_of_every_op_that_counts_its_own() -> None:
 
 
 def test_names_and_numbers_are_unique() -> None:
-    every = [op for family in _FAMILIES for op in family.OPS]
+    every = [op for family in FAMILIES for op in family.OPS]
     assert len(every) == len(OPS)
     assert len([op for op in every if op.number]) == len(DEVICE_OPS)
 
