@@ -16,7 +16,7 @@ import numpy.typing as npt
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import POOL, Judge, Raw, RecordedRows, Scores
 from edgemon.compiler.cost.bill import Bill
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.program.ir import Program
@@ -49,7 +49,7 @@ class Fused:
         scores = [j.judge(held_out) for j in self.judges]
         self._combine(scores, ~held_out.correct, held_out.groups)
 
-    def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Codes | None = None) -> None:
+    def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Groups | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]
         self.fusion.combine(np.column_stack(reals), wrong, self.bill, groups)
 

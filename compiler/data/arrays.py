@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.data.groups import Codes, Column, codes, columns_of, joined, one_column
+from edgemon.compiler.data.groups import Column, Groups, columns_of, joined, numbers_of, one_column
 from edgemon.compiler.data.labels import LabelReader, Labels, Named
 from edgemon.compiler.data.row_file import READABLE, Header, RowFile, read_header
 from edgemon.compiler.data.row_range import RowRange
@@ -54,7 +54,7 @@ class Loaded:
     y: Labels | None
     class_names: tuple[str, ...] | None = None
     first_row: int = 0
-    groups: Codes | None = None
+    groups: Groups | None = None
     features: tuple[str, ...] | None = None  # the columns of a table that has names for them
 
 
@@ -115,7 +115,7 @@ def require_inflatable(member: zipfile.ZipInfo, path: Path) -> None:
 
 def _groups(
     archive: zipfile.ZipFile, columns: tuple[Column, ...], count: int, wanted: range, path: Path
-) -> Codes:
+) -> Groups:
     found = []
     for column in columns:
         with archive.open(f"{column.name}.npy") as stream:
@@ -127,7 +127,7 @@ def _groups(
                 )
             parts, row = [np.empty(0, np.int64)], wanted.start
             for block in _blocks(stream, header, wanted, f"{path} ({column.name})"):
-                parts.append(codes(one_column(block, column, str(path)), str(path), row))
+                parts.append(numbers_of(one_column(block, column, str(path)), str(path), row))
                 row += len(block)
             found.append(np.concatenate(parts))
     return joined(found)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from edgemon.compiler.errors import DataError
 
 Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.int64]
+Groups = npt.NDArray[np.int64]  # (n,): the number of each row's group
 Indices = npt.NDArray[np.int64]
 
 JOIN = "+"
@@ -71,7 +71,7 @@ def one_column(values: Array, column: Column, source: str) -> Array:
     return np.asarray(flat[:, column.column or 0])
 
 
-def codes(values: Array, source: str, first_row: int = 0) -> Codes:
+def numbers_of(values: Array, source: str, first_row: int = 0) -> Groups:
     """(n,): the numbers of a column's values (n,), of which the first is of row ``first_row``.
     Raises DataError where a text is empty."""
     each, at = np.unique(values, return_inverse=True)
@@ -82,7 +82,7 @@ def codes(values: Array, source: str, first_row: int = 0) -> Codes:
     return np.array([_code(text) for text in texts], np.int64)[at]
 
 
-def joined(columns: Sequence[Codes]) -> Codes:
+def joined(columns: Sequence[Groups]) -> Groups:
     """(n,): the numbers of the combinations of columns (n,); of one column its own."""
     if len(columns) == 1:
         return columns[0]
@@ -98,7 +98,7 @@ def code_of_cells(texts: Sequence[str], source: str, where: str) -> int:
     return _code(own[0]) if len(own) == 1 else _joined(tuple(map(_code, own)))
 
 
-def one_of_each(groups: Codes, seed: int, numbers: Indices | None = None) -> Indices:
+def one_of_each(groups: Groups, seed: int, numbers: Indices | None = None) -> Indices:
     """Sorted indices of one row of each group (n,), drawn by seed. ``numbers`` (n,) are the rows'
     numbers in a larger set: of two parts of it the same rows are drawn where both hold them."""
     rows = np.arange(len(groups)) if numbers is None else numbers

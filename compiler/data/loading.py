@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data import arrays, images, tables
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.image_files import SUFFIXES
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.row_range import RowRange
@@ -46,7 +46,7 @@ class Dataset:
     class_names: tuple[str, ...] | None
     source: str
     first_row: int = 0
-    groups: Codes | None = None
+    groups: Groups | None = None
     features: tuple[str, ...] | None = None
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from edgemon.compiler.data.groups import Codes, one_of_each
+from edgemon.compiler.data.groups import Groups, one_of_each
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
 
@@ -30,7 +30,7 @@ def require_policy(policy: str) -> None:
         raise DataError(f"--repeats {policy}: use {' or '.join(POLICIES)}")
 
 
-def contents(data: Dataset) -> Codes:
+def contents(data: Dataset) -> Groups:
     """(n,): a number of each row's values; rows that are equal to a model have equal ones."""
     digests = np.frombuffer(b"".join(data.fingerprints()), "<i8").reshape(len(data), -1)
     return digests[:, 0].astype(np.int64)
@@ -55,7 +55,7 @@ def treated(data: Dataset, policy: str, seed: int, warn: Callable[[str], None]) 
     return data.take(one_of_each(own, seed, data.rows))
 
 
-def _merged(groups: Codes, own: Codes) -> npt.NDArray[np.int64]:
+def _merged(groups: Groups, own: Groups) -> npt.NDArray[np.int64]:
     """The groups of rows (n,), of which those that share contents (n,) are one: it has the smallest
     number of them."""
     each, group = np.unique(groups, return_inverse=True)

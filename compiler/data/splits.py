@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.loading import Dataset, unheard
 from edgemon.compiler.errors import DataError
 
@@ -49,7 +49,7 @@ def split(
     y: npt.NDArray[np.integer[Any]],
     seed: int,
     fractions: tuple[float, float, float] = FRACTIONS,
-    groups: Codes | None = None,
+    groups: Groups | None = None,
 ) -> tuple[Indices, Indices, Indices]:
     """Disjoint, sorted row indices for fit, threshold and test that together are all rows.
 
@@ -70,7 +70,7 @@ def cut(
     strata: npt.NDArray[Any],
     shares: Sequence[float],
     rng: np.random.Generator,
-    groups: Codes | None = None,
+    groups: Groups | None = None,
 ) -> list[Indices]:
     """Sorted row indices of one part a share, from rows of several strata (n,).
 
@@ -92,7 +92,7 @@ def cut(
     return [np.flatnonzero(part[of_row] == i) for i in range(len(shares))]
 
 
-def _grouped(strata: npt.NDArray[Any], groups: Codes | None) -> tuple[Indices, npt.NDArray[Any]]:
+def _grouped(strata: npt.NDArray[Any], groups: Groups | None) -> tuple[Indices, npt.NDArray[Any]]:
     """The group of each row as a number from 0, in the order in which groups occur first; and of
     each group the stratum of most of its rows (of several the first in sorted order)."""
     if groups is None:
@@ -109,7 +109,7 @@ def _grouped(strata: npt.NDArray[Any], groups: Codes | None) -> tuple[Indices, n
 
 
 def divide(
-    correct: npt.NDArray[np.bool_], share: float, seed: int, groups: Codes | None = None
+    correct: npt.NDArray[np.bool_], share: float, seed: int, groups: Groups | None = None
 ) -> tuple[Indices, Indices]:
     """All but a share of the rows (n,), and that share, with right and wrong rows alike in both.
     Of ``groups`` (n,) whole ones, those with a wrong row and those without alike in both; see

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from edgemon.compiler.cost.bill import Bill
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Builder, Monitor
@@ -208,7 +208,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
 
     def combine(
         self, scores: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], bill: Bill,
-        groups: Codes | None = None, *, thresholds: int = 1,
+        groups: Groups | None = None, *, thresholds: int = 1,
     ) -> None:  # fmt: skip
         """Learn from held-out rows on which the model is ``wrong`` (n,).
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.methods.prophecy import RIGHT, WRONG, Prophecy, Settings
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
@@ -90,7 +90,7 @@ class ProphecyMonitor(MonitorEstimator):
         self.validation_counts_ = self._counts(unseen, wrong[held_out])
 
     def _parts(
-        self, wrong: npt.NDArray[np.bool_], groups: Codes | None
+        self, wrong: npt.NDArray[np.bool_], groups: Groups | None
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Rows to grow on and rows for validation, with the same share of wrong ones, or of groups
         that have some; no validation where there are too few of either kind to divide."""

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
@@ -75,7 +75,7 @@ class LinearOpinion(MonitorEstimator):
         self.accuracy_ = float((self.answers(recording) == labels).mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
-    def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
+    def _choose(self, x: Floats, labels: Integers, groups: Groups | None) -> None:
         """A hook: settle what is to be chosen before anything is learned."""
 
     def _learnable(self, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]:  # noqa: ARG002
@@ -139,14 +139,14 @@ class SecondOpinionMonitor(LinearOpinion):
         "the answer"
     )
 
-    def _choose(self, x: Floats, labels: Integers, groups: Codes | None) -> None:
+    def _choose(self, x: Floats, labels: Integers, groups: Groups | None) -> None:
         self.penalty_ = self._penalty(StandardScaler().fit_transform(x), labels, groups)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
         model = LogisticRegression(C=self.penalty_, max_iter=300).fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)
 
-    def _penalty(self, x: Floats, labels: Integers, groups: Codes | None) -> float:
+    def _penalty(self, x: Floats, labels: Integers, groups: Groups | None) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
         x, labels = x[often], labels[often]
         if len(np.unique(labels)) < 2:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.promise.calibration import independent
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
@@ -52,7 +52,7 @@ class Realised:
 
 def realised(
     on_test: Evaluation, promised: Mapping[str, bool], promise: Promise, test: Recording,
-    contents: Codes, seed: int,
+    contents: Groups, seed: int,
 ) -> Realised:  # fmt: skip
     """Of the verdicts on test rows; ``promised``: by the names of the monitors that judge, are
     their thresholds a promise? ``contents`` (n,) of the test rows, see ``data.repeats``."""

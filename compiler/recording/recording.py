@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.classes import to_classes
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
@@ -42,7 +42,7 @@ class Recording:
     labels: npt.NDArray[np.int64] | None
     n_classes: int
     worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
-    groups: Codes | None = None
+    groups: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -98,7 +98,7 @@ class Recording:
             groups=None if self.groups is None else self.groups[index],
         )
 
-    def grouped(self, groups: Codes) -> Recording:
+    def grouped(self, groups: Groups) -> Recording:
         """The same rows in these groups (n,)."""
         return replace(self, groups=groups)
 

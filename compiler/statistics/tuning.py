@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.statistics.intervals import mcc
 
 Indices = npt.NDArray[np.int64]
@@ -18,7 +18,7 @@ FEWEST_ERRORS = 10  # wrong rows (or groups with one) without which nothing is l
 
 
 def folds(
-    wrong: npt.NDArray[np.bool_], seed: int, groups: Codes | None
+    wrong: npt.NDArray[np.bool_], seed: int, groups: Groups | None
 ) -> list[tuple[Indices, Indices]]:
     """Rows to learn from and rows to judge by, each with wrong and right ones; no group (n,) is in
     two folds. None where there are too few wrong or right rows."""

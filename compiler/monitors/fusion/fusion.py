@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.cost.bill import KILOBYTE, Bill, Cost, flags
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
@@ -140,7 +140,7 @@ class FusionMonitor(MonitorEstimator):
         return Budget(self.budget_kb, self.budget_us or None)
 
     def combine(
-        self, scores: Floats, wrong: Bools, bill: Bill, groups: Codes | None = None, *,
+        self, scores: Floats, wrong: Bools, bill: Bill, groups: Groups | None = None, *,
         thresholds: int = 1,
     ) -> None:  # fmt: skip
         right = ~wrong

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler.cost.bill import Cost, flags
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import BudgetError
 from edgemon.compiler.statistics import tuning
 from edgemon.compiler.statistics.intervals import Interval, auroc_interval
@@ -67,7 +67,7 @@ class Choice:
 def choose(
     names: Sequence[str], surprises: Floats, wrong: Bools,
     together: Callable[[Sequence[int]], Cost], alone: Sequence[Cost], budget: Budget, seed: int,
-    groups: Codes | None = None,
+    groups: Groups | None = None,
 ) -> list[Choice]:  # fmt: skip
     """Greedy: the signal that lifts the out-of-fold AUROC of the stack most joins it, while that
     lifts by ``LEAST_GAIN`` and the cost is within the budget. Kept signals come first, in the order

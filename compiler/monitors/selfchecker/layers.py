@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import cut
 from edgemon.compiler.methods.kernel_density import LayerDensities
 from edgemon.compiler.methods.selfchecker import SelfChecker
@@ -47,7 +47,7 @@ class RowParts:
 
     @classmethod
     def split(
-        cls, n: int, validation: float, exact_rows: int, seed: int, groups: Codes | None = None
+        cls, n: int, validation: float, exact_rows: int, seed: int, groups: Groups | None = None
     ) -> RowParts:
         """At random; of ``groups`` (n,) whole ones are on either side of the first division."""
         rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from edgemon.compiler.data.groups import Codes
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.promise.drift.detector import LARGEST, MOST_IMAGES, UNIT, DriftTest
 
@@ -75,7 +75,7 @@ def fit_drift(
     run_length: int,
     confidence: float,
     seed: int,
-    groups: Codes | None = None,
+    groups: Groups | None = None,
 ) -> FittedDrift | None:
     """A test whose mean run length to a false flag is at least ``run_length`` images, with this
     confidence over the choice of the rows; None where the rows are too few for any alternative.
@@ -174,7 +174,7 @@ def _upper_mean(values: Floats, share: Floats, sums: Floats, weights: Floats, ri
 
 
 def measure_run_length(
-    test: DriftTest, scores: Array, seed: int, groups: Codes | None = None
+    test: DriftTest, scores: Array, seed: int, groups: Groups | None = None
 ) -> dict[str, Any]:
     """False flags on one long stream that is drawn from clean scores (n,), with replacement: row by
     row, or whole ``groups`` (n,), their rows in order. The test starts anew at each flag. The
@@ -204,7 +204,7 @@ def measure_run_length(
     }
 
 
-def _stream(rows: int, groups: Codes | None, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _stream(rows: int, groups: Groups | None, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """(``SIMULATED``,): which row each image of a stream is."""
     if groups is None:
         return rng.integers(0, rows, SIMULATED)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import ks_2samp
 
-from edgemon.compiler.data.groups import Codes, one_of_each
+from edgemon.compiler.data.groups import Groups, one_of_each
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.drift.choice import FEWEST_ROWS, fit_drift, measure_run_length
 from edgemon.compiler.promise.drift.detector import UNIT, DriftReference, DriftTest
@@ -81,7 +81,7 @@ def guard(
 
 
 def _alike(
-    held_out: Array, groups: Codes | None, test: Array, test_groups: Codes | None, seed: int
+    held_out: Array, groups: Groups | None, test: Array, test_groups: Groups | None, seed: int
 ) -> float | None:
     """The p-value of "scores (n,) of threshold and test rows have one distribution", of groups one
     row each; None without rows."""
