@@ -79,7 +79,7 @@ def numbers_of(values: Array, source: str, first_row: int = 0) -> Groups:
     empty = np.array([not text for text in texts], bool)[at]
     if empty.any():
         raise _empty(source, f"row {first_row + int(np.argmax(empty))}")
-    return np.array([_code(text) for text in texts], np.int64)[at]
+    return np.array([_number_of_text(text) for text in texts], np.int64)[at]
 
 
 def joined(columns: Sequence[Groups]) -> Groups:
@@ -90,12 +90,12 @@ def joined(columns: Sequence[Groups]) -> Groups:
     return np.array([_joined(tuple(row)) for row in each.tolist()], np.int64)[at.reshape(-1)]
 
 
-def code_of_cells(texts: Sequence[str], source: str, where: str) -> int:
+def number_of_cells(texts: Sequence[str], source: str, where: str) -> int:
     """The number of one row of a table, which is ``where`` in the file, from its cells."""
     own = tuple(t.strip() for t in texts)
     if "" in own:
         raise _empty(source, where)
-    return _code(own[0]) if len(own) == 1 else _joined(tuple(map(_code, own)))
+    return _number_of_text(own[0]) if len(own) == 1 else _joined(tuple(map(_number_of_text, own)))
 
 
 def one_of_each(groups: Groups, seed: int, numbers: Indices | None = None) -> Indices:
@@ -119,7 +119,7 @@ def _texts(values: Array) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _code(text: str) -> int:
+def _number_of_text(text: str) -> int:
     return _number(text.encode("utf-8", "surrogatepass"))
 
 

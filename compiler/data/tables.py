@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.arrays import Loaded
-from edgemon.compiler.data.groups import JOIN, code_of_cells
+from edgemon.compiler.data.groups import JOIN, number_of_cells
 from edgemon.compiler.data.labels import LabelReader
 from edgemon.compiler.data.row_file import RowWriter
 from edgemon.compiler.data.row_range import RowRange
@@ -124,7 +124,7 @@ class _Table:
                     labels.add_word(cells[label], f"line {line}")
                 if grouping:
                     own = [cells[i] for i in grouping]
-                    groups.append(code_of_cells(own, rows.source, f"line {line}"))
+                    groups.append(number_of_cells(own, rows.source, f"line {line}"))
                 writer.append(self._values([cells[i] for i in features], line, features))
                 done = row - wanted.start + 1
                 if progress is not None and (done % PROGRESS_ROWS == 0 or done == len(wanted)):
