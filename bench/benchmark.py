@@ -21,7 +21,7 @@ from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import quiet_interpreter
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader

@@ -22,7 +22,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.reporter import Progress, unheard
-from edgemon.runtime.classifier import AnyClassifier
+from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.mirror import MIRROR, mirrored
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import INPUT
@@ -68,8 +68,8 @@ class Pair:
 
 
 def interleaved(
-    plain: AnyClassifier,
-    tapped: AnyClassifier,
+    plain: Classifier,
+    tapped: Classifier,
     monitor: Monitor,
     positions: Sequence[int],
     inputs: Sequence[Array],
@@ -143,7 +143,7 @@ def interleaved(
     return Pair(*(Distribution.of(row / 1e3) for row in times))
 
 
-def _in_place(classifier: AnyClassifier, position: int, x: Array) -> Any:
+def _in_place(classifier: Classifier, position: int, x: Array) -> Any:
     """The output's memory as a C pipeline sees it: found once, then read after every invocation
     without a call into the interpreter."""
     classifier.invoke(x)

@@ -1,68 +1,75 @@
-"""A classifier to run, TFLite or ONNX: what both can do, and which a file is."""
+"""A classifier to run: what every interpreter gives."""
 
 from __future__ import annotations
 
-from io import BytesIO
+from abc import ABC, abstractmethod
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
 from edgemon.runtime.errors import BackendError
-from edgemon.runtime.onnx_model import OnnxClassifier
 from edgemon.runtime.preprocess import InputSpec
-from edgemon.runtime.tflite import Classifier
-
-MODELS = ("model.tapped.tflite", "model.tapped.onnx")  # a bundle has one of them
-TFLITE_IDENTIFIER = b"TFL3"
 
 
-class AnyClassifier(Protocol):
-    """One model, one image at a time, on one thread unless told otherwise."""
+class Classifier(ABC):
+    """One model, one image at a time, on one thread unless told otherwise. ``content``: of the
+    file, where it has been read; then it is not read again. Raises BackendError if the model cannot
+    be used."""
 
     n_outputs: int
     output_names: tuple[str, ...]
+    runs: ClassVar[str]  # the kind of model, such as "an ONNX model"
+    kernel_sets: ClassVar[Collection[str]]  # the first is taken unless told otherwise
+
+    def __init__(self, model: Path, kernels: str, content: bytes | None) -> None:
+        self._model = model
+        if kernels not in self.kernel_sets:
+            raise BackendError(
+                f"{model}: kernels {kernels!r} cannot run {self.runs}; "
+                f"use {', '.join(self.kernel_sets)}"
+            )
+        if content is None and not model.is_file():
+            raise BackendError(f"{model}: no such file")
 
     @property
+    @abstractmethod
     def input(self) -> InputSpec:
-        """The single input."""
+        """The single input. Raises BackendError if the model has several."""
 
+    @abstractmethod
     def invoke(self, x: npt.NDArray[Any]) -> None:
-        """Run the model on one input tensor, as ``preprocess.to_input`` makes it."""
+        """Run the model on one input tensor, as ``preprocess.to_input`` makes it. Raises InputError
+        for one that does not fit."""
 
+    @abstractmethod
     def invoke_zeros(self) -> None:
         """Run the model on zeros in every input."""
 
+    @abstractmethod
     def view(self, position: int) -> npt.NDArray[Any]:
         """The output, or at ``INPUT`` the input, flat, in memory that the next ``invoke``
-        overwrites."""
+        overwrites: drop it before."""
 
     def output(self, position: int) -> npt.NDArray[Any]:
         """A copy of it."""
+        return self.view(position).copy()
 
     @staticmethod
+    @abstractmethod
     def backend() -> str:
-        """Name and version of the package that runs it."""
+        """Name and version of the package that runs it, such as "onnxruntime 1.32.0"."""
+
+    def _require_one_input(self, n_inputs: int) -> None:
+        if n_inputs != 1:
+            raise BackendError(f"{self._model}: the model has {n_inputs} inputs, not one")
+
+    def _failure(self, reason: str) -> BackendError:
+        return BackendError(f"{self._model}: the model fails to run: {reason}")
 
 
-def open_classifier(
-    model: Path, *, threads: int = 1, kernels: str = "xnnpack", content: bytes | None = None
-) -> AnyClassifier:
-    """The classifier in a file. ``kernels``: see ``tflite.Classifier``, and "onnxruntime" for ONNX.
-    ``content``: of the file, where it has been read; then it is not read again.
-
-    Raises BackendError if the file cannot be read, or the kernels cannot run it.
-    """
-    try:
-        with model.open("rb") if content is None else BytesIO(content) as file:
-            head = file.read(8)
-    except OSError as error:
-        raise BackendError(f"{model}: cannot be read: {error.strerror}") from None
-    kind = Classifier if head[4:] == TFLITE_IDENTIFIER else OnnxClassifier
-    return kind(model, threads=threads, kernels=kernels, content=content)
-
-
-def model_file(folder: Path) -> Path:
-    """The model of a bundle; the usual name if there is none."""
-    found = (folder / name for name in MODELS)
-    return next((path for path in found if path.is_file()), folder / MODELS[0])
+def first_line(error: Exception) -> str:
+    """The first line of an interpreter's message that has any text."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next(filter(None, lines), "no reason given")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgemon.runtime.classifier import AnyClassifier
+from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.errors import ArtifactError, InputError
 from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.mirror import MIRROR, MIRRORED
@@ -77,7 +77,7 @@ class Metadata:
                 if term.monitor not in names:
                     raise damaged(f"the artifact has no signal {term.monitor!r}")
 
-    def require_model(self, classifier: AnyClassifier, taps: Sequence[TapInfo], path: Path) -> None:
+    def require_model(self, classifier: Classifier, taps: Sequence[TapInfo], path: Path) -> None:
         """Raises ArtifactError unless the model gives each tap what the artifact wants, and no
         tap the tensor that another one names."""
         for tap, position in zip(taps, self.positions, strict=True):

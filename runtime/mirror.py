@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.errors import InputError
-from edgemon.runtime.onnx_model import FEW_CHANNELS
+from edgemon.runtime.onnx_classifier import FEW_CHANNELS
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Array = npt.NDArray[Any]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.runtime.classifier import model_file, open_classifier
 from edgemon.runtime.drift import Drift, DriftInfo, DriftState
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.formats import model_file, open_classifier
 from edgemon.runtime.metadata import Metadata, damaged
 from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input

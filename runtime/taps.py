@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from edgemon.runtime.classifier import AnyClassifier
+from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.mirror import MIRROR, mirrored, width_axis
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
@@ -19,7 +19,7 @@ class TapReader:
     inference, and where ``views`` say so of a second one, on the mirrored image."""
 
     def __init__(
-        self, classifier: AnyClassifier, positions: Sequence[int], views: Sequence[str],
+        self, classifier: Classifier, positions: Sequence[int], views: Sequence[str],
         spec: InputSpec, preprocess: Preprocess,
     ) -> None:  # fmt: skip
         """Raises InputError if a tap is of the mirrored image, and the input cannot be mirrored."""

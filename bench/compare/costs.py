@@ -20,7 +20,7 @@ from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, unheard
 from edgemon.compiler.terminal import quiet_interpreter
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import Preprocess, to_input
 
 ROWS = 64

@@ -18,8 +18,8 @@ from edgemon.compiler.data.images import EXIF
 from edgemon.compiler.emit import flat
 from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.model import TappedModel
-from edgemon.runtime.classifier import model_file
 from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.formats import model_file
 from edgemon.runtime.metadata import Metadata
 from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.monitor import Monitor

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from edgemon.compiler.errors import CompileError
-from edgemon.runtime.classifier import MODELS
+from edgemon.runtime.formats import MODELS
 from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"

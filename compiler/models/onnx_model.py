@@ -15,7 +15,7 @@ from edgemon.compiler.models.graph import Operator, UnsupportedError
 from edgemon.compiler.models.model import PROBE_S, Model, Reals, read_file
 from edgemon.compiler.models.onnx_weights import Weights
 from edgemon.compiler.models.selection import WHOLE, Prepared, Selection
-from edgemon.runtime.onnx_model import KERNELS, layout_of
+from edgemon.runtime.onnx_classifier import KERNELS, layout_of
 from edgemon.runtime.preprocess import InputSpec
 
 

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 
 from edgemon.compiler.models import onnx_graph
 from edgemon.compiler.models.outputs import PROBABILITIES, UNKNOWN, kind_of_values
 from edgemon.runtime.errors import BackendError
-from edgemon.runtime.onnx_model import reason
-
-LOG_FATAL = 4
+from edgemon.runtime.onnx_classifier import open_session, reason
 
 
 def tensors_of(path: Path, session: Any, inputs: dict[str, npt.NDArray[Any]]) -> list[list[Any]]:
@@ -33,12 +30,8 @@ def tensors_of(path: Path, session: Any, inputs: dict[str, npt.NDArray[Any]]) ->
     present = {o.name for o in model.graph.output}
     inner = [n for n in onnx_graph.computed_names(model) if n not in present]
     content = onnx_graph.with_outputs(path.read_bytes(), inner, {})
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = LOG_FATAL
+    bare = open_session(path, content=content, optimise=False)
     try:
-        bare = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         values = bare.run(None, inputs)
     except Exception as error:
         raise BackendError(f"{path}: its tensors cannot be read: {reason(error)}") from None

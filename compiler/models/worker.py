@@ -24,9 +24,10 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.models.decision import predicted_class
 from edgemon.compiler.program.ir import Tap
-from edgemon.runtime.classifier import AnyClassifier, open_classifier
+from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.errors import BackendError, InputError, NotFiniteError
-from edgemon.runtime.onnx_model import inputs_of, open_session
+from edgemon.runtime.formats import open_classifier
+from edgemon.runtime.onnx_classifier import inputs_of, open_session
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
 
@@ -64,7 +65,7 @@ def convert(job: dict[str, Any]) -> dict[str, Any]:
     return convert(job)
 
 
-def _try(classifier: AnyClassifier) -> None:
+def _try(classifier: Classifier) -> None:
     started = time.monotonic()
     for _ in range(PROBE_INVOKES):
         classifier.invoke_zeros()

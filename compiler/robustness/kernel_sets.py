@@ -18,7 +18,7 @@ from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.robustness.code_errors import Changes
 from edgemon.runtime.evaluation import Verdict
-from edgemon.runtime.tflite import KERNELS
+from edgemon.runtime.tflite_classifier import KERNELS
 
 
 @dataclass(frozen=True)

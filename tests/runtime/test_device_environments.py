@@ -27,14 +27,14 @@ SCRIPT = """
 import importlib.util, json, sys
 import numpy as np
 from edgemon.runtime import Session
-from edgemon.runtime.tflite import Classifier
+from edgemon.runtime.tflite_classifier import TfliteClassifier
 session = Session(sys.argv[1])
 rows = np.concatenate([np.load(f)["x"] for f in sys.argv[2:]])
 results = session.evaluate_batch(rows)
 bad = rows[0].astype(np.float32)
 bad[0, 0] = np.nan
 print(json.dumps({
-    "backend": Classifier.backend(),
+    "backend": TfliteClassifier.backend(),
     "numpy": np.__version__,
     "present": [m for m in json.loads(sys.stdin.read()) if importlib.util.find_spec(m)],
     "verdicts": [int(r.verdict) for r in results],

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.errors import InputError
+from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.mirror import mirrored, width_axis
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader

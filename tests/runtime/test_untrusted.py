@@ -11,7 +11,7 @@ import pytest
 
 from edgemon.compiler.bundle.bundle import Bundle, reading_of
 from edgemon.compiler.terminal import Terminal
-from edgemon.runtime import Session, classifier, untrusted
+from edgemon.runtime import Session, formats, untrusted
 from edgemon.runtime import session as sessions
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.untrusted import parse_json, printable, read
@@ -134,7 +134,7 @@ def test_onnx_is_opened_from_its_content_too(tmp_path: Path) -> None:
     path = write_tiny_onnx(tmp_path / "tiny.onnx")
     content = path.read_bytes()
     path.unlink()
-    assert classifier.open_classifier(path, kernels="onnxruntime", content=content).n_outputs >= 1
+    assert formats.open_classifier(path, kernels="onnxruntime", content=content).n_outputs >= 1
 
 
 DAMAGED: dict[str, dict[str, object]] = {

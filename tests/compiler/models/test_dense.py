@@ -8,7 +8,7 @@ import pytest
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.dense import DenseLayer, dense_layers
 from edgemon.compiler.models.model import Model
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from tests.tiny_onnx import write_conv_onnx, write_quantised_onnx, write_tiny_onnx
 from tests.tiny_tflite import W1, W2, write_tiny
 

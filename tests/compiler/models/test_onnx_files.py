@@ -12,7 +12,7 @@ from onnx import helper
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.tap_rules import suggest
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from tests.quantised_onnx import table_rows, write_cnn, write_mlp
 from tests.tiny_onnx import write_tiny_onnx
 

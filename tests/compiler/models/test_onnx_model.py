@@ -14,7 +14,7 @@ from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.onnx_model import OnnxModel
 from edgemon.compiler.models.tap_rules import choose, suggest
 from edgemon.compiler.recording.recording import Recording, record
-from edgemon.runtime.onnx_model import OnnxClassifier
+from edgemon.runtime.onnx_classifier import OnnxClassifier
 from edgemon.runtime.preprocess import Preprocess, to_input
 from tests.tiny_onnx import (
     write_conv_onnx,

@@ -14,7 +14,7 @@ from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.outputs import LOGITS, PROBABILITIES, UNKNOWN, kind_of_values
 from edgemon.compiler.models.selection import Selection
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from tests.labelled_onnx import write_labelled
 from tests.tiny_onnx import write_conv_onnx, write_tiny_onnx
 

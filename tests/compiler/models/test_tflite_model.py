@@ -17,7 +17,7 @@ from edgemon.compiler.models import flatbuffer, write_untapped
 from edgemon.compiler.models.tap_rules import choose, suggest
 from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.runtime.preprocess import Preprocess, to_input
-from edgemon.runtime.tflite import Classifier
+from edgemon.runtime.tflite_classifier import TfliteClassifier
 
 Tiny = Callable[..., Path]
 
@@ -129,7 +129,7 @@ def test_taps_do_not_change_the_output_of_1000_images(
     found = suggest(model.graph)
     taps = tuple(t for tensors in found.values() for t in tensors)
     tapped = model.with_taps(taps, tmp_path / "tapped.tflite")
-    plain, more = Classifier(model.path), Classifier(tapped.path)
+    plain, more = TfliteClassifier(model.path), TfliteClassifier(tapped.path)
     declared = Preprocess.parse(preprocess)
     for image in np.load(shared / f"data/images/{data}.npz")["x"][:1000]:
         x = to_input(image, declared, model.input)
@@ -143,7 +143,7 @@ def test_taps_hold_the_values_of_the_layers(tiny: Tiny, tmp_path: Path) -> None:
     tapped = model.with_taps(
         (*choose(model.graph, "hidden"), *choose(model.graph, "logits")), tmp_path / "t.tflite"
     )
-    classifier = Classifier(tapped.path)
+    classifier = TfliteClassifier(tapped.path)
     classifier.invoke(np.array([[3, -1, 2, 5]], np.float32))
     hidden, logits = (classifier.output(p) for p in tapped.positions)
     assert hidden.tolist() == [3, 0, 7]

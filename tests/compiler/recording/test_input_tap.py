@@ -17,7 +17,7 @@ from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.models import open_model, tap_rules
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.runtime.classifier import open_classifier
+from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import INPUT
 from edgemon.runtime.session import Session
 from tests.tiny_onnx import write_tiny_onnx

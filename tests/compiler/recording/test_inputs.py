@@ -16,8 +16,8 @@ from edgemon.compiler.models import open_model
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
-from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.errors import InputError
+from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.session import Session
 from tests.tiny_tflite import W1, W2, write_tiny

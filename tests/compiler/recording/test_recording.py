@@ -16,7 +16,7 @@ from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording, answers, record
 from edgemon.runtime.preprocess import InputSpec, Preprocess
-from edgemon.runtime.tflite import Classifier
+from edgemon.runtime.tflite_classifier import TfliteClassifier
 
 Tiny = Callable[..., Path]
 
@@ -153,7 +153,7 @@ def test_a_model_that_dies_takes_nobody_with_it(
 
 def test_the_recorded_values_are_the_classifiers(tapped: TappedModel, tmp_path: Path) -> None:
     found = _record(tapped, _data(tmp_path, X[:20], None), tmp_path)
-    classifier = Classifier(tapped.path)
+    classifier = TfliteClassifier(tapped.path)
     for i, x in enumerate(X[:20]):
         classifier.invoke(x[None])
         np.testing.assert_array_equal(found.codes("hidden", [i])[0], classifier.output(1))

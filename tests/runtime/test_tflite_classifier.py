@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.runtime import tflite
+from edgemon.runtime import tflite_classifier
 from edgemon.runtime.errors import BackendError, InputError
-from edgemon.runtime.tflite import Classifier, reason
+from edgemon.runtime.tflite_classifier import TfliteClassifier, reason
 
 Tiny = Callable[..., Path]
 
 
 @pytest.mark.parametrize("kernels", ["xnnpack", "builtin", "reference"])
 def test_a_model_runs_on_every_kernel_set(tiny: Tiny, kernels: str) -> None:
-    classifier = Classifier(tiny(), kernels=kernels)
+    classifier = TfliteClassifier(tiny(), kernels=kernels)
     assert classifier.n_outputs == 1
     assert classifier.input.shape == (4,)
     for x in ([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.5, 0.5]):
@@ -25,7 +25,7 @@ def test_a_model_runs_on_every_kernel_set(tiny: Tiny, kernels: str) -> None:
 
 
 def test_a_copy_outlives_the_next_invoke(tiny: Tiny) -> None:
-    classifier = Classifier(tiny())
+    classifier = TfliteClassifier(tiny())
     classifier.invoke(np.array([[1, 0, 0, 0]], np.float32))
     first = classifier.output(0)
     kept = first.copy()
@@ -35,7 +35,7 @@ def test_a_copy_outlives_the_next_invoke(tiny: Tiny) -> None:
 
 def test_a_wrong_input_is_an_input_error(tiny: Tiny) -> None:
     with pytest.raises(InputError, match="does not fit"):
-        Classifier(tiny()).invoke(np.zeros((1, 5), np.float32))
+        TfliteClassifier(tiny()).invoke(np.zeros((1, 5), np.float32))
 
 
 def test_missing_damaged_and_unknown_are_one_sentence(tmp_path: Path, tiny: Tiny) -> None:
@@ -44,34 +44,36 @@ def test_missing_damaged_and_unknown_are_one_sentence(tmp_path: Path, tiny: Tiny
     for model, kernels, says in (
         (tmp_path / "none.tflite", "xnnpack", "no such file"),
         (damaged, "xnnpack", "refuses"),
-        (damaged, "gpu", "unknown"),
+        (damaged, "gpu", "cannot run a TFLite model; use xnnpack, builtin, reference"),
     ):
         with pytest.raises(BackendError, match=says) as error:
-            Classifier(model, kernels=kernels)
+            TfliteClassifier(model, kernels=kernels)
         assert "\n" not in str(error.value)
 
 
 def test_the_backend_names_itself() -> None:
-    assert Classifier.backend().split()[0] in ("ai-edge-litert", "tflite-runtime")
+    assert TfliteClassifier.backend().split()[0] in ("ai-edge-litert", "tflite-runtime")
 
 
 def test_without_an_interpreter_the_sentence_says_what_to_install(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny()
-    monkeypatch.setattr(tflite, "find_spec", lambda _: None)
+    monkeypatch.setattr(tflite_classifier, "find_spec", lambda _: None)
     with pytest.raises(BackendError, match="pip install ai-edge-litert"):
-        Classifier(model)
+        TfliteClassifier(model)
 
 
 def test_tflite_runtime_with_numpy_2_is_refused_before_it_crashes(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny()
-    monkeypatch.setattr(tflite, "find_spec", lambda name: name == "tflite_runtime" or None)
-    monkeypatch.setattr(tflite.np, "__version__", "2.1.0")
+    monkeypatch.setattr(
+        tflite_classifier, "find_spec", lambda name: name == "tflite_runtime" or None
+    )
+    monkeypatch.setattr(tflite_classifier.np, "__version__", "2.1.0")
     with pytest.raises(BackendError, match=r"needs NumPy < 2, found 2\.1\.0"):
-        Classifier(model)
+        TfliteClassifier(model)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +91,12 @@ def test_the_reason_is_the_first_sentence(message: str, expected: str) -> None:
 
 def test_state_does_not_leak_into_the_next_image(shared: Path) -> None:
     model = shared / "data/images/models/tflm_mnist_lstm_int8.tflite"
-    classifier = Classifier(model)
+    classifier = TfliteClassifier(model)
     rng = np.random.default_rng(0)
     images = rng.integers(-128, 128, (5, 1, 28, 28)).astype(np.int8)
     alone = []
     for image in images:
-        fresh = Classifier(model)
+        fresh = TfliteClassifier(model)
         fresh.invoke(image)
         alone.append(fresh.output(0))
     for image, expected in zip(images, alone, strict=True):

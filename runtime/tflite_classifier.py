@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.runtime.classifier import Classifier, first_line
 from edgemon.runtime.errors import BackendError, InputError
 from edgemon.runtime.preprocess import INPUT, InputSpec
 
@@ -35,13 +36,12 @@ NO_XNNPACK = (
 )
 
 
-class Classifier:
-    """One TFLite model, allocated for one image at a time.
+class TfliteClassifier(Classifier):
+    """One TFLite model. ``kernels`` is "xnnpack" (what an interpreter takes by itself), "builtin"
+    (the optimised kernels without a delegate) or "reference"."""
 
-    ``kernels`` is "xnnpack" (what an interpreter takes by itself), "builtin" (the optimised
-    kernels without a delegate) or "reference"; ``content`` the file's, if it was read.
-    Raises BackendError if the model cannot be used.
-    """
+    runs = "a TFLite model"
+    kernel_sets = KERNELS
 
     def __init__(
         self,
@@ -51,10 +51,7 @@ class Classifier:
         kernels: str = "xnnpack",
         content: bytes | None = None,
     ) -> None:
-        if kernels not in KERNELS:
-            raise BackendError(f"kernels {kernels!r} are unknown; use {', '.join(KERNELS)}")
-        if content is None and not model.is_file():
-            raise BackendError(f"{model}: no such file")
+        super().__init__(model, kernels, content)
         source = {"model_path": str(model)} if content is None else {"model_content": content}
         create, resolvers = _backend()
         if kernels == "xnnpack" and create.__module__.startswith("tflite_runtime"):
@@ -75,7 +72,6 @@ class Classifier:
             outputs = self._interpreter.get_output_details()
         except (ValueError, RuntimeError) as error:
             raise BackendError(f"{model}: the interpreter refuses it: {reason(error)}") from None
-        self._model = model
         self._x = np.zeros(0, np.float32)  # the last input: the interpreter's own is overwritten
         self._views: list[Callable[[], Array]] = [
             self._interpreter.tensor(detail["index"]) for detail in outputs
@@ -85,9 +81,7 @@ class Classifier:
 
     @property
     def input(self) -> InputSpec:
-        """The single input. Raises BackendError if the model has several."""
-        if len(self._inputs) != 1:
-            raise BackendError(f"{self._model}: the model has {len(self._inputs)} inputs, not one")
+        self._require_one_input(len(self._inputs))
         detail = self._inputs[0]
         scale, zero_point = detail["quantization"]
         shape = tuple(int(n) for n in detail["shape"])
@@ -100,10 +94,7 @@ class Classifier:
         return self._interpreter
 
     def invoke(self, x: Array) -> None:
-        """Run the model on one input tensor (see ``preprocess.to_input``).
-
-        State that a model keeps between calls (an LSTM's) is cleared first: one image, one answer.
-        """
+        # State that a model keeps between calls (an LSTM's) is cleared: one image, one answer.
         try:
             self._interpreter.reset_all_variables()
             self._interpreter.set_tensor(self._inputs[0]["index"], x)
@@ -112,10 +103,9 @@ class Classifier:
         except ValueError as error:
             raise InputError(f"the model's input does not fit: {reason(error)}") from None
         except RuntimeError as error:
-            raise BackendError(f"{self._model}: the model fails to run: {reason(error)}") from None
+            raise self._failure(reason(error)) from None
 
     def invoke_zeros(self) -> None:
-        """Run the model on zeros in every input."""
         for detail in self._inputs:
             zeros = np.zeros(detail["shape"], detail["dtype"])
             self._interpreter.set_tensor(detail["index"], zeros)
@@ -123,22 +113,15 @@ class Classifier:
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
-            raise BackendError(f"{self._model}: the model fails to run: {reason(error)}") from None
+            raise self._failure(reason(error)) from None
 
     def view(self, position: int) -> Array:
-        """The output, flat, in the interpreter's own memory, or at ``INPUT`` the input: drop it
-        before the next ``invoke``."""
         if position == INPUT:
             return self._x.reshape(-1)
         return self._views[position]().reshape(-1)
 
-    def output(self, position: int) -> Array:
-        """A copy of it."""
-        return self.view(position).copy()
-
     @staticmethod
     def backend() -> str:
-        """Name and version of the interpreter's package, such as "ai-edge-litert 2.3.0"."""
         for module, package in (
             ("ai_edge_litert", "ai-edge-litert"),
             ("tflite_runtime", "tflite-runtime"),
@@ -157,8 +140,7 @@ _NONE = "no TFLite interpreter is installed: pip install ai-edge-litert"
 
 def reason(error: Exception) -> str:
     """The first sentence of an interpreter's message, without the path of its source file."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    first = _SOURCE_FILE.sub("", lines[0]) if lines else "no reason given"
+    first = _SOURCE_FILE.sub("", first_line(error))
     # Several messages are glued together without a space: "... Was 3.Tensor 33 has invalid ..."
     return re.split(r"(?<=\.)(?=[A-Z])", first)[0].rstrip(".")[:200]
 
@@ -171,7 +153,7 @@ def _backend() -> tuple[Callable[..., Any], Any]:
         # Its binary module was built for NumPy 1 and dies with a SystemError under NumPy 2.
         if int(np.__version__.split(".")[0]) >= 2:
             raise BackendError(
-                f"{Classifier.backend()} needs NumPy < 2, found {np.__version__}: "
+                f"{TfliteClassifier.backend()} needs NumPy < 2, found {np.__version__}: "
                 "pip install 'numpy<2', or install ai-edge-litert"
             )
         from tflite_runtime import interpreter

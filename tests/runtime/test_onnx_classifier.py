@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.runtime.classifier import open_classifier
 from edgemon.runtime.errors import BackendError, InputError
-from edgemon.runtime.onnx_model import OnnxClassifier, layout_of
-from edgemon.runtime.tflite import Classifier
+from edgemon.runtime.onnx_classifier import OnnxClassifier, layout_of
+from edgemon.runtime.tflite_classifier import TfliteClassifier
 from tests.tiny_onnx import write_conv_onnx, write_tiny_onnx
 from tests.tiny_tflite import write_tiny
 
@@ -24,7 +23,7 @@ def tiny_onnx(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("batch", [1, "N"])
 def test_it_answers_as_the_same_model_in_tflite(tmp_path: Path, batch: int | str) -> None:
     here = OnnxClassifier(write_tiny_onnx(tmp_path / "t.onnx", batch=batch))
-    there = Classifier(write_tiny(tmp_path / "t.tflite"))
+    there = TfliteClassifier(write_tiny(tmp_path / "t.tflite"))
     assert (here.n_outputs, here.input.shape, here.input.dtype) == (1, (4,), "float32")
     for row in ROWS:
         here.invoke(row[None])
@@ -96,13 +95,3 @@ def test_an_open_image_size_is_refused(tmp_path: Path) -> None:
 )
 def test_the_layout_follows_from_the_shape(shape: tuple[int, ...], layout: str) -> None:
     assert layout_of(shape) == layout
-
-
-def test_a_file_is_opened_by_its_content(tiny_onnx: Path, tmp_path: Path) -> None:
-    tflite = write_tiny(tmp_path / "model")
-    assert open_classifier(tflite).backend() == Classifier.backend()
-    assert open_classifier(tiny_onnx, kernels="onnxruntime").backend().startswith("onnxruntime ")
-    with pytest.raises(BackendError, match="unknown"):
-        open_classifier(tflite, kernels="onnxruntime")
-    with pytest.raises(BackendError, match="cannot be read"):
-        open_classifier(tmp_path / "none")

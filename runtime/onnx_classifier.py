@@ -1,4 +1,4 @@
-"""An ONNX classifier on ONNX Runtime: what ``tflite.Classifier`` is for TFLite."""
+"""An ONNX classifier on ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.runtime.classifier import Classifier, first_line
 from edgemon.runtime.errors import BackendError, InputError
 from edgemon.runtime.preprocess import INPUT, InputSpec
 
@@ -34,12 +35,12 @@ def layout_of(shape: tuple[int, ...]) -> str:
     return "nhwc" if last or len(shape) != 3 else "nchw"
 
 
-class OnnxClassifier:
-    """One ONNX model, for one image at a time. Raises BackendError if it cannot be used.
+class OnnxClassifier(Classifier):
+    """One ONNX model. Inputs and outputs have memory of their own, which every ``invoke`` reuses.
+    ``inputs``: that of the inputs, by name."""
 
-    Inputs and outputs have memory of their own, which every ``invoke`` reuses. ``inputs``: that of
-    the inputs, by name.
-    """
+    runs = "an ONNX model"
+    kernel_sets = (KERNELS,)
 
     def __init__(
         self,
@@ -49,11 +50,7 @@ class OnnxClassifier:
         kernels: str = KERNELS,
         content: bytes | None = None,
     ) -> None:
-        self._model = model
-        if kernels != KERNELS:
-            raise BackendError(f"kernels {kernels!r} cannot run an ONNX model; use {KERNELS}")
-        if content is None and not model.is_file():
-            raise BackendError(f"{model}: no such file")
+        super().__init__(model, kernels, content)
         self._session = open_session(model, threads, content)
         self.inputs = inputs_of(self._session, model)
         self._names = [o.name for o in self._session.get_outputs()]
@@ -64,15 +61,12 @@ class OnnxClassifier:
 
     @property
     def input(self) -> InputSpec:
-        """The single input. Raises BackendError if the model has several."""
-        if len(self.inputs) != 1:
-            raise BackendError(f"{self._model}: the model has {len(self.inputs)} inputs, not one")
+        self._require_one_input(len(self.inputs))
         ((name, buffer),) = self.inputs.items()
         spec = InputSpec.of_tensor(name, buffer.shape, str(buffer.dtype))
         return replace(spec, layout=layout_of(spec.shape))
 
     def invoke(self, x: Array) -> None:
-        """Run the model on one input tensor (see ``preprocess.to_input``)."""
         buffer = next(iter(self.inputs.values()))
         if x.shape != buffer.shape or x.dtype != buffer.dtype:
             raise InputError(
@@ -83,25 +77,17 @@ class OnnxClassifier:
         self._run()
 
     def invoke_zeros(self) -> None:
-        """Run the model on zeros in every input."""
         for buffer in self.inputs.values():
             buffer[...] = 0
         self._run()
 
     def view(self, position: int) -> Array:
-        """The output, or at ``INPUT`` the input, flat, in memory that the next ``invoke``
-        overwrites."""
         if position == INPUT:
             return next(iter(self.inputs.values())).reshape(-1)
         return self._outputs[position].reshape(-1)
 
-    def output(self, position: int) -> Array:
-        """A copy of it."""
-        return self.view(position).copy()
-
     @staticmethod
     def backend() -> str:
-        """Name and version of the package, such as "onnxruntime 1.32.0"."""
         return f"onnxruntime {_backend().__version__}"
 
     def _first_run(self) -> list[Array]:
@@ -109,10 +95,10 @@ class OnnxClassifier:
         try:
             found = self._session.run(None, self.inputs)
         except Exception as error:
-            raise self._failure(error) from None
+            raise self._failure(reason(error)) from None
         for name, value in zip(self._names, found, strict=True):
             if not isinstance(value, np.ndarray) or value.dtype.hasobject:
-                raise BackendError(f"{self._model}: the output {name!r} is no tensor of numbers")
+                raise BackendError(f"{self._model}: the output {name!r} is not a tensor of numbers")
         return [np.array(value, order="C") for value in found]
 
     def _bind(self) -> Any:
@@ -127,19 +113,21 @@ class OnnxClassifier:
         try:
             self._session.run_with_iobinding(self._binding)
         except Exception as error:
-            raise self._failure(error) from None
-
-    def _failure(self, error: Exception) -> BackendError:
-        return BackendError(f"{self._model}: the model fails to run: {reason(error)}")
+            raise self._failure(reason(error)) from None
 
 
-def open_session(model: Path, threads: int = 1, content: bytes | None = None) -> Any:
-    """ONNX Runtime's session of a file, or of its content. Raises BackendError."""
+def open_session(
+    model: Path, threads: int = 1, content: bytes | None = None, *, optimise: bool = True
+) -> Any:
+    """ONNX Runtime's session of a file, or of its content; unless it may ``optimise``, it runs the
+    operators one by one as they stand there. Raises BackendError."""
     runtime = _backend()
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = _LOG_FATAL
+    if not optimise:
+        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         source = str(model) if content is None else content
         return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -168,9 +156,7 @@ def _zeros(found: Any, model: Path) -> Array:
 
 def reason(error: Exception) -> str:
     """The telling part of a message such as "[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : ..."."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    first = lines[0] if lines else "no reason given"
-    told = first.rpartition(" : ")[2].rpartition("Status Message: ")[2]
+    told = first_line(error).rpartition(" : ")[2].rpartition("Status Message: ")[2]
     return told.rstrip(".")[:200]
 
 
