@@ -3,6 +3,7 @@
 # make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
 #                  their environment 2.5 GB
 # make coverage    how much of the C runtime its tests reach, under sanitizers
+# make same-artifacts BEFORE=COMMIT  do that version and this one compile the same bytes?
 # make format      format Python and C
 # make clean       remove everything that make made
 #
@@ -26,7 +27,7 @@ PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
 JOBS ?= 2
 
-.PHONY: demo test test-keras coverage lint types unit devices system format clean
+.PHONY: demo test test-keras coverage same-artifacts lint types unit devices system format clean
 
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
@@ -57,6 +58,9 @@ test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage
+
+same-artifacts: $(DEV)/installed $(ENVS)/at-$(BEFORE)/installed
+	$(DEV)/bin/python -m tests.same_artifacts $(abspath $(ENVS)/at-$(BEFORE))
 
 devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
 
@@ -101,6 +105,13 @@ $(KERAS)/installed: $(KERAS)/bin/python $(SOURCES)
 
 $(KERAS_OLDEST): $(KERAS)/installed
 	$(KERAS)/bin/python -m pip install --quiet --no-deps --upgrade --target $@ keras==$(OLDEST)
+	@touch $@
+
+$(ENVS)/at-%/installed: $(DEV)/installed
+	rm -rf $(@D) build/at-$* && mkdir -p build/at-$*
+	git archive $* | tar -x -C build/at-$*
+	$(DEV)/bin/python -m pip install --quiet --no-deps --target $(@D) ./build/at-$*
+	rm -rf build/at-$*
 	@touch $@
 
 $(ENVS)/wheel: $(DEV)/installed
