@@ -21,8 +21,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from edgemon.compiler.emit.onnx_nodes import F32, Graph
 from edgemon.compiler.program.ir import Monitor, Program
+from edgemon.compiler.program.onnx_graph import F32, OnnxGraph
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.program.reference import SCORE, TAP_VALUE
 from edgemon.runtime.evaluation import Verdict
@@ -36,7 +36,7 @@ def emit(program: Program, metadata: Mapping[str, Any]) -> bytes:
     return content
 
 
-class _Emitter(Graph):
+class _Emitter(OnnxGraph):
     """The whole model: taps, every op, decisions."""
 
     def __init__(self, program: Program) -> None:

@@ -55,7 +55,7 @@ def load(name: str, own: Collection[str]) -> type[MonitorEstimator] | None:
     for fault in faults(monitor):
         raise CompileError(
             f"{where} breaks the contract: {fault}; let its package call "
-            "edgemon.compiler.monitors.checks.check_monitor"
+            "edgemon.compiler.checks.check_monitor"
         )
     return monitor
 

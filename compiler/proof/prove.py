@@ -17,9 +17,9 @@ from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.neighbours import TapRows, neighbours
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
-from edgemon.compiler.proof.neighbours import TapRows, neighbours
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor

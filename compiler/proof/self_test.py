@@ -21,7 +21,7 @@ import numpy.typing as npt
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.proof.neighbours import neighbours
+from edgemon.compiler.program.neighbours import neighbours
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation

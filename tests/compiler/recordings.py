@@ -1,6 +1,6 @@
 """Recordings made of arrays, for tests that need no model."""
 
-from edgemon.compiler.monitors.checks.made_rows import (
+from edgemon.compiler.checks.made_rows import (
     CLASSES,
     WIDTH,
     make_recording,

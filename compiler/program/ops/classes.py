@@ -25,10 +25,10 @@ from edgemon.compiler.program.ops.tables import LIKE_X, WIDE_X, finite, positive
 from edgemon.compiler.program.patterns import unpacked
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.neighbours import Around, TapRows
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 NO_BOX = {"int32": 1 << 30, "float32": float(np.finfo(F32).max), REAL: np.inf}
 LARGEST_WEIGHT = 1 << 14
@@ -106,7 +106,7 @@ class Boxes(Op):
         tables = [t.ravel() for t in (at_least[kept], at_most[kept], weights, starts)]
         return Represented(q.node("boxes", x, y, tables=tables), scale)
 
-    def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
         lower, upper, weight, first = node.tables
         dtype = np.dtype(node.value.dtype)
         worst = NO_BOX[node.value.dtype]
@@ -209,7 +209,7 @@ class Hamming(Op):
         tables = [q.at_most(threshold, x), *patterns]
         return Represented(q.node("hamming", x, y, tables=tables))
 
-    def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
         threshold, index, patterns, first = node.tables
         classes = first.size - 1
         length = index.size // classes or threshold.size

@@ -14,8 +14,8 @@ from edgemon.compiler.program.ops.tables import SHORT_X, WIDE_X, bits_of, finite
 from edgemon.compiler.program.ops.transcendental import TRANSCENDENTAL, exp, log, onnx_exp, onnx_log
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
 AFFINE_PART = 64  # elements of x that integer ``affine`` takes at a time (em_family_dense.c)
@@ -54,7 +54,7 @@ class Affine(Op):
         plus_zero = bias.astype(F32) + F32(0)  # no -0, which sums would keep
         return Represented(q.node("affine", q.floats(x), tables=[weight.astype(F32), plus_zero]))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         weight, bias = node.tables
         length = weight.size // bias.size
         kind = np.dtype(node.value.dtype)
@@ -125,7 +125,7 @@ class Tables(Op):
         found: Array = table[:, np.arange(x.shape[1]), index].sum(axis=2).T
         return found.astype(x.dtype if x.dtype == REAL else np.int32)
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         origin, rate, shape, entries = node.tables
         classes, bins = (int(v) for v in shape)
         t = e.op("Mul", e.op("Sub", x, e.constant(origin[None])), e.constant(rate[None]))
@@ -169,7 +169,7 @@ class Kernels(Op):
         result: Array = log_weight - squares * x.dtype.type(0.5)
         return result
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         shape, centres, scale, log_weight = node.tables
         classes, count = (int(v) for v in shape)
         length = centres.size // (classes * count)
@@ -199,7 +199,7 @@ class Distances(Op):
     def evaluate(self, node: Node, x: Array) -> Array:
         return squared_distances(x, node.tables[0].reshape(-1, x.shape[1]))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         length = e.program.value(node.inputs[0]).length
         grid = node.tables[0].reshape(1, -1, length)
         u = e.op("Sub", e.op("Unsqueeze", x, e.constant([1], np.int64)), e.constant(grid))
@@ -228,7 +228,7 @@ class Logsumexp(Op):
         result: Array = (top + log(total)).reshape(len(x), -1)
         return result
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         groups = node.value.length
         size = e.program.value(node.inputs[0]).length // groups
         parts = e.shaped(x, 0, groups, size)

@@ -14,10 +14,10 @@ from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Value, wide
 from edgemon.compiler.program.ops.tables import WIDE_X, bits_of, finite, positive
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.neighbours import Around, TapRows
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 
 class Sub(Op):
@@ -37,7 +37,7 @@ class Sub(Op):
             return Represented(q.node("sub", x, y), x.scale)
         return super().quantise(q, node)
 
-    def onnx(self, e: Graph, _: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str, y: str) -> str:
         return e.op("Sub", x, y)
 
 
@@ -60,7 +60,7 @@ class Lut(Op):
             raise CompileError("lut: a table is looked up by whole numbers only")
         return Represented(q.node("lut", x, tables=node.tables))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         entries, base = node.tables
         offset = e.op("Sub", e.cast(x, np.int64), e.constant(base[0], np.int64))
         last = e.constant(entries.size - 1, np.int64)
@@ -84,7 +84,7 @@ class ToF32(Op):
             return np.multiply(x, scale)
         return np.multiply((x.astype(np.int64) - zero).astype(F32), scale)
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         scale, zero = node.tables
         if e.program.value(node.inputs[0]).is_float:
             return e.op("Mul", x, e.constant(scale[0]))
@@ -128,7 +128,7 @@ class Add(Op):
             return Represented(q.node("add", x, y), x.scale, x.zero_point + y.zero_point)
         return super().quantise(q, node)
 
-    def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
         if node.value.dtype == "int64":
             return e.op("Add", e.cast(x, np.int64), e.cast(y, np.int64))
         return e.op("Add", x, y)
@@ -143,7 +143,7 @@ class Mul(Op):
     def evaluate(self, _: Node, x: Array, y: Array) -> Array:
         return np.multiply(x, y)
 
-    def onnx(self, e: Graph, _: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str, y: str) -> str:
         return e.op("Mul", x, y)
 
 
@@ -155,7 +155,7 @@ class Div(Op):
     def evaluate(self, _: Node, x: Array, y: Array) -> Array:
         return np.divide(x, y)
 
-    def onnx(self, e: Graph, _: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str, y: str) -> str:
         return e.op("Div", x, y)
 
 
@@ -176,7 +176,7 @@ class Exceeds(Op):
         (x,) = q.inputs(node)
         return Represented(q.node("exceeds", x, tables=[q.at_most(node.tables[0], x)]))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         return e.cast(e.op("Greater", x, e.constant(node.tables[0][0])), np.int32)
 
     def classes(self, _: Value) -> int:
@@ -208,7 +208,7 @@ class Clip(Op):
         most = (1 << q.type_of(x).bits) - 1
         return x.at(q.node("clip", x, tables=[q.at_most(node.tables[0], x, -most, most)]))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         upper = e.constant(node.tables[0][0])
         return e.op("Where", e.op("Greater", x, upper), upper, x)  # a NaN stays
 

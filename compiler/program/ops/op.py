@@ -15,8 +15,8 @@ from edgemon.compiler.program.ops.tables import type_of
 
 if TYPE_CHECKING:
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.neighbours import Around, TapRows
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 Parts = dict[str, int]
 

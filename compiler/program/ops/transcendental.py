@@ -14,8 +14,8 @@ from edgemon.compiler.program.grids import Array, Represented
 from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Parts, Value
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
 LOG2_E, LN2_HIGH, LN2_LOW, LN2 = np.array(
@@ -50,7 +50,7 @@ class Exp(_OfFloats):
     def quantise(self, q: Quantiser, node: Node) -> Represented:
         return _tabulated(q, node, np.exp) or super().quantise(q, node)
 
-    def onnx(self, e: Graph, _: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str) -> str:
         return onnx_exp(e, x)
 
 
@@ -58,7 +58,7 @@ class Log(_OfFloats):
     def evaluate(self, _: Node, x: Array) -> Array:
         return log(x)
 
-    def onnx(self, e: Graph, _: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str) -> str:
         return onnx_log(e, x)
 
 
@@ -96,7 +96,7 @@ def exp_f32(x: Array) -> Array:
     return result
 
 
-def onnx_exp(e: Graph, x: str) -> str:
+def onnx_exp(e: OnnxGraph, x: str) -> str:
     x = e.op("Min", e.op("Max", x, e.constant(-EXP_LIMIT)), e.constant(EXP_LIMIT))
     k = e.op("Floor", e.op("Add", e.op("Mul", x, e.constant(LOG2_E)), e.constant(F32(0.5))))
     r = e.op("Sub", x, e.op("Mul", k, e.constant(LN2_HIGH)))
@@ -123,7 +123,7 @@ def log_f32(x: Array) -> Array:
     return result
 
 
-def onnx_log(e: Graph, x: str) -> str:
+def onnx_log(e: OnnxGraph, x: str) -> str:
     x = e.op("Max", x, e.constant(LOG_SMALLEST))
     # The exponent is the number of powers of two, above the smallest, that x reaches.
     powers = np.ldexp(F32(1), EXPONENTS).astype(F32)

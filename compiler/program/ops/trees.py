@@ -15,10 +15,10 @@ from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Parts, Value
 from edgemon.compiler.program.ops.tables import bits_of, width
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.neighbours import Around, TapRows
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
-    from edgemon.compiler.proof.neighbours import Around, TapRows
 
 EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 TREES_TOGETHER = 4  # (em_family_trees.c)
@@ -57,7 +57,7 @@ class Trees(Op):
         device = replace(forest, threshold=threshold, value=forest.value.astype(np.int64))
         return Represented(q.node("trees", x, tables=device.pack(dtype)))
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         source = e.program.value(node.inputs[0])
         forest = Forest.unpack(node.tables, source.dtype)
         if source.bits > EXACT_BITS:

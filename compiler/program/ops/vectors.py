@@ -12,8 +12,8 @@ from edgemon.compiler.program.ops.sums import float_sums, halving_sum
 from edgemon.compiler.program.ops.tables import width
 
 if TYPE_CHECKING:
-    from edgemon.compiler.emit.onnx_nodes import Graph
     from edgemon.compiler.program.ir import Node
+    from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
 BYTE_LANES = 16  # channels that ``reduce`` sums side by side (em_family_vectors.c)
@@ -49,7 +49,7 @@ class Argmax(_Search):
     def quantise(self, q: Quantiser, node: Node) -> Represented:
         return Represented(q.node("argmax", *q.inputs(node)))
 
-    def onnx(self, e: Graph, _: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str) -> str:
         return e.cast(e.op("ArgMax", x, axis=1, keepdims=1, select_last_index=0), np.int32)
 
     def classes(self, x: Value) -> int:
@@ -70,7 +70,7 @@ class Max(_Search, _OnGridOfX):
         largest: Array = wide(x).max(axis=1, keepdims=True) + x.dtype.type(0)
         return largest
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         result = e.reduce("ReduceMax", x, 1)
         return e.plus_zero(result) if node.value.is_float else result
 
@@ -94,7 +94,7 @@ class Sum(Op):
             return x.at(q.node("sum", x))
         return super().quantise(q, node)
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         if node.value.dtype == "int64":
             return e.reduce("ReduceSum", e.cast(x, np.int64), 1)
         return e.halving_sum(x, e.program.value(node.inputs[0]).length, 1)
@@ -113,7 +113,7 @@ class Omit(_Copy):
     def evaluate(self, _: Node, x: Array, y: Array) -> Array:
         return np.where(np.arange(x.shape[1]) == y, x.dtype.type(0), x)
 
-    def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
         places = e.constant(np.arange(node.value.length, dtype=np.int32)[None])
         zero = e.constant(0, np.dtype(node.value.dtype))
         return e.op("Where", e.op("Equal", places, y), zero, x)
@@ -129,7 +129,7 @@ class Gather(_OnGridOfX):
     def evaluate(self, node: Node, x: Array) -> Array:
         return wide(x)[:, node.tables[0].astype(np.int64)]
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         return e.op("Gather", x, e.constant(node.tables[0].astype(np.int64)), axis=1)
 
 
@@ -163,7 +163,7 @@ class Reduce(Op):
             return Represented(id_)
         return Represented(id_, x.scale / positions, x.zero_point * positions)
 
-    def onnx(self, e: Graph, node: Node, x: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         channels = int(node.tables[0][0])
         positions = e.program.value(node.inputs[0]).length // channels
         parts = e.shaped(x, 0, positions, channels)
@@ -197,7 +197,7 @@ class Select(_Copy):
         length = node.value.length
         return np.take_along_axis(x, y.astype(np.int64) * length + np.arange(length), axis=1)
 
-    def onnx(self, e: Graph, node: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
         length = node.value.length
         start = e.op("Mul", e.cast(y, np.int64), e.constant(length, np.int64))
         index = e.op("Add", start, e.constant(np.arange(length)[None]))
@@ -225,7 +225,7 @@ class Concat(Op):
             return x.at(q.node("concat", x, y))
         return super().quantise(q, node)
 
-    def onnx(self, e: Graph, _: Node, x: str, y: str) -> str:
+    def onnx(self, e: OnnxGraph, _: Node, x: str, y: str) -> str:
         return e.op("Concat", x, y, axis=1)
 
 

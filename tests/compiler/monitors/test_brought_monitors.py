@@ -86,7 +86,7 @@ def test_a_monitor_of_another_package_is_compiled_proven_and_run(tmp_path: Path)
     checked = python(
         site,
         "from stranger import Margin\n"
-        "from edgemon.compiler.monitors.checks import check_monitor\n"
+        "from edgemon.compiler.checks import check_monitor\n"
         "check_monitor(Margin())",
     )
     assert checked.returncode == 0, checked.stderr

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from edgemon.compiler import fitting
+from edgemon.compiler.checks import check_monitor
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
-from edgemon.compiler.monitors.checks import check_monitor
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise

@@ -8,8 +8,8 @@ import pytest
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.forest import Forest
 from edgemon.compiler.program.grids import beside
+from edgemon.compiler.program.neighbours import neighbours
 from edgemon.compiler.program.quantise import quantise
-from edgemon.compiler.proof.neighbours import neighbours
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
 

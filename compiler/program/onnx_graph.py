@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 F32 = np.float32
 
 
-class Graph:
+class OnnxGraph:
     """An ONNX graph that grows node by node; values are known by their names."""
 
     def __init__(self, program: Program) -> None:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from edgemon.compiler.checks import ContractError, check_monitor
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import MonitorEstimator, Needs, Score
-from edgemon.compiler.monitors.checks import ContractError, check_monitor
 from edgemon.compiler.monitors.shared.vectors import negated
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording

@@ -15,12 +15,12 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler import fitting
+from edgemon.compiler.checks.made_rows import recorded_splits
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import registry
-from edgemon.compiler.monitors.checks.made_rows import recorded_splits
 from edgemon.compiler.monitors.estimator import SEEDS, MonitorEstimator, Needs
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.program import reference
