@@ -25,7 +25,7 @@ from scipy.special import softmax
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.cost.bill import KILOBYTE
-from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.terminal import Terminal
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ class Line:
 
 
 def run(
-    classes: Sequence[int] = CLASSES, seed: int = 0, progress: Progress = unheard
+    classes: Sequence[int] = CLASSES, seed: int = 0, progress: Progress = unseen
 ) -> dict[str, Any]:
     """The JSON document of ``class-sweep --json``. Raises BenchError if a compile fails."""
     lines = []

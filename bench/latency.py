@@ -21,7 +21,7 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.reporter import Progress, unseen
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.mirror import MIRROR, mirrored
 from edgemon.runtime.monitor import Monitor
@@ -74,7 +74,7 @@ def interleaved(
     positions: Sequence[int],
     inputs: Sequence[Array],
     rounds: int,
-    progress: Progress = unheard,
+    progress: Progress = unseen,
     *,
     mirror_axis: int = 0,
 ) -> Pair:
@@ -174,7 +174,7 @@ def fastest(
     programs: Sequence[Program],
     taps: Sequence[Sequence[Array]],
     rounds: int,
-    progress: Progress = unheard,
+    progress: Progress = unseen,
 ) -> npt.NDArray[np.float64]:
     """Nanoseconds of one evaluation of each program in C on its rows of taps: the smallest of
     batches. Rounds go through all programs in turn, so that a while in which the machine is busy

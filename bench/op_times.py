@@ -21,7 +21,7 @@ from edgemon.bench.latency import fastest
 from edgemon.bench.op_programs import Probe, probes
 from edgemon.compiler.cost import timing
 from edgemon.compiler.program.ir import Program, Tap
-from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.terminal import Terminal
 from edgemon.targets import PARTS, OpTimes
 
@@ -60,7 +60,7 @@ class Measured:
         }
 
 
-def measure(progress: Progress = unheard) -> Measured:
+def measure(progress: Progress = unseen) -> Measured:
     """Time all programs here, and fit."""
     found = tuple(probes())
     programs = [p.program for p in found]

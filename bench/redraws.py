@@ -11,7 +11,7 @@ that is no surprise.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ from edgemon.compiler.promise.drift.choice import fit_drift, measure_run_length
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Progress
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.evaluation import Verdict
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 REPEATS = (0.0, 0.5, 0.9)  # share of rows that are one of a few states
 RATES = (0.01, 0.05, 0.2)

@@ -24,7 +24,7 @@ from edgemon.compiler.promise.calibration import drawn, enough, find_thresholds,
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.statistics.quality import Quality, assess
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.targets import OpTimes
@@ -39,7 +39,7 @@ def fit_monitors(
     output: str,
     rows: Splits[Recording],
     promise: Promise,
-    progress: Progress = unheard,
+    progress: Progress = unseen,
     *,
     rule: str = "method",
     logits: str = "",

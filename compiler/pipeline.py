@@ -52,8 +52,8 @@ from edgemon.compiler.recording.recorder import (
     require_probabilities,
     require_seen,
 )
-from edgemon.compiler.recording.recording import Progress, Recording
-from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Progress, Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.compiler.taps.safety import follow, settle

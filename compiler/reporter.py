@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = Callable[[int, int], None]  # (done, total); total 0: unknown
+Warn = Callable[[str], None]
 
 
-def unheard(_done: int, _total: int) -> None:
+def unseen(_done: int, _total: int) -> None:
     """Progress that nobody watches."""
+
+
+def unheard(_text: str) -> None:
+    """A warning that nobody hears."""
 
 
 class Reporter:
@@ -24,4 +29,4 @@ class Reporter:
     @contextmanager
     def stage(self, _name: str) -> Iterator[Progress]:
         """A piece of long work; yields a callback for its progress."""
-        yield unheard
+        yield unseen

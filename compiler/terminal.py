@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.table import Table
 
 from edgemon.compiler.reporter import Progress as Callback
-from edgemon.compiler.reporter import Reporter, unheard
+from edgemon.compiler.reporter import Reporter, unseen
 from edgemon.runtime.untrusted import printable
 
 STDERR = 2
@@ -59,7 +59,7 @@ class Terminal(Reporter):
     @contextmanager
     def stage(self, name: str) -> Iterator[Callback]:
         if not self.err.is_terminal:
-            yield unheard
+            yield unseen
             return
         columns = (
             SpinnerColumn(),

@@ -18,7 +18,7 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.reporter import Progress, unheard
+from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.terminal import quiet_interpreter
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import Preprocess, to_input
@@ -33,7 +33,7 @@ def size_bytes(program: Program) -> int:
 
 
 def nanoseconds(
-    programs: Sequence[Program], rows: Recording, progress: Progress = unheard
+    programs: Sequence[Program], rows: Recording, progress: Progress = unseen
 ) -> list[float]:
     """Time of one evaluation of each program's first monitor in C."""
     alone = [p.only(p.monitors[0].name) for p in programs]

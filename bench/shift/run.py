@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.promise.drift.choice import measure_run_length
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.compiler.recording.evaluation import evaluate
-from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.reporter import Reporter, Warn
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.drift import Drift
@@ -99,7 +98,7 @@ def run(
 
 def _images(
     bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
-    scratch: Path, warn: Callable[[str], None],
+    scratch: Path, warn: Warn,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Images and labels, chosen at random among those from which the bundle learned nothing."""
     preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,8 @@ from edgemon.compiler.data.labels import LabelReader, Labels, Named
 from edgemon.compiler.data.row_file import READABLE, Header, RowFile, read_header
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Progress, Warn
 from edgemon.runtime.errors import EdgemonError
-
-Progress = Callable[[int, int], None]
 
 BLOCK_BYTES = 4 << 20
 FREELY_INFLATED_BYTES = 8 << 20
@@ -72,7 +71,7 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
 
 def read_npz(
     path: Path, rows: RowRange, folder: Path, progress: Progress | None, group: str | None = None,
-    warn: Callable[[str], None] = lambda _: None,
+    warn: Warn = lambda _: None,
 ) -> Loaded:  # fmt: skip
     """The images and labels of an .npz, and the groups that ``group`` names (see
     ``groups.columns_of``); the wanted rows are unpacked to ``folder``."""

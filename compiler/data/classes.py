@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ import numpy.typing as npt
 from edgemon.compiler.data.labels import as_number
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Warn
 
 Indices = npt.NDArray[np.int64]
-Warn = Callable[[str], None]
 
 ORDERS = ("numeric", "string")
 FILES = (".txt", ".json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,11 @@ from edgemon.compiler.data.labels import LabelReader
 from edgemon.compiler.data.row_file import RowWriter
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Progress, Warn
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.runtime.resize import resize_bilinear
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
-Warn = Callable[[str], None]
 
 EXIF = ("ignore", "apply")
 COLOURS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -21,10 +21,9 @@ from edgemon.compiler.data.image_files import SUFFIXES
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Progress, Warn, unheard
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
-Warn = Callable[[str], None]
 
 FINGERPRINT_BLOCK_VALUES = 1 << 20
 GROUPED = (".npz", ".csv")  # what can say of each row to which group it belongs
@@ -99,10 +98,6 @@ class Dataset:
     @cached_property
     def _file(self) -> RowFile:
         return RowFile.open(self.x)
-
-
-def unheard(_: str) -> None:
-    """Where nobody wants to know what was guessed."""
 
 
 def load(

@@ -9,7 +9,6 @@ independent: of those one row may count. A tool sees equal rows, and not which o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from edgemon.compiler.data.groups import Groups, one_of_each
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Warn
 
 KEEP, GROUP = POLICIES = ("keep", "group")
 
@@ -36,7 +36,7 @@ def contents(data: Dataset) -> Groups:
     return digests[:, 0].astype(np.int64)
 
 
-def treated(data: Dataset, policy: str, seed: int, warn: Callable[[str], None]) -> Dataset:
+def treated(data: Dataset, policy: str, seed: int, warn: Warn) -> Dataset:
     """The rows that count, and a word to ``warn`` if some repeat others."""
     own = contents(data)
     repeated = len(own) - len(np.unique(own))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +15,7 @@ from edgemon.compiler.data.loading import Dataset, file_of, load
 from edgemon.compiler.data.repeats import KEEP, treated
 from edgemon.compiler.data.splits import REFUSE, Splits, align_classes, split, without_overlap
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.reporter import Progress
+from edgemon.compiler.reporter import Progress, Warn
 
 NAMES = tuple(f.name for f in fields(Splits))
 
@@ -53,7 +53,7 @@ def load_sources(
     repeats: str = KEEP,
     shared_rows: str = REFUSE,
     progress: Progress | None = None,
-    warn: Callable[[str], None],
+    warn: Warn,
 ) -> Splits[Dataset]:
     """The fit, threshold and test rows: labelled, and no row in two of them, or see
     ``splits.without_overlap``. Of rows that repeat others see ``repeats.treated``. With ``group``
@@ -79,7 +79,7 @@ def load_sources(
     return Splits(*map(whole.take, parts))
 
 
-def keep_groups_apart(parts: Mapping[str, Dataset], warn: Callable[[str], None]) -> None:
+def keep_groups_apart(parts: Mapping[str, Dataset], warn: Warn) -> None:
     """Raises DataError if two parts that come from one file share a group. Groups of different
     files that are called alike may be the same thing (a patient's number) or not (a number that
     starts anew in each file): of those it warns."""

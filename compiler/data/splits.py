@@ -12,8 +12,9 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.data.groups import Groups
-from edgemon.compiler.data.loading import Dataset, unheard
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
+from edgemon.compiler.reporter import Warn, unheard
 
 Indices = npt.NDArray[np.int64]
 
@@ -128,7 +129,7 @@ def divide(
 
 
 def without_overlap(
-    parts: Mapping[str, Dataset], policy: str = REFUSE, warn: Callable[[str], None] = unheard
+    parts: Mapping[str, Dataset], policy: str = REFUSE, warn: Warn = unheard
 ) -> dict[str, Dataset]:
     """The parts, in their order, where rows of one may have the same content as rows of another:
     "refuse" them (raises DataError), "drop" them from each part but the first that has them, or

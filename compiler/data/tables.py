@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,9 +20,7 @@ from edgemon.compiler.data.labels import LabelReader
 from edgemon.compiler.data.row_file import RowWriter
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
-
-Progress = Callable[[int, int], None]
-Warn = Callable[[str], None]
+from edgemon.compiler.reporter import Progress, Warn
 
 LABEL_NAMES = ("label", "labels", "y", "target", "class", "classid", "class_id")
 CLEAR_NAMES = ("label", "labels")  # no feature is called so

@@ -6,7 +6,7 @@ floats too: the op set needs no tolerance) is a mismatch, and a compile with a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,13 +20,13 @@ from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.neighbours import TapRows, neighbours
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
+from edgemon.compiler.reporter import Progress
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.onnx import OnnxMonitor
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
 
 MOST_BASE_ROWS, BASE_ELEMENTS = 4096, 1 << 24  # from which neighbours start
 BLOCK_ELEMENTS = 1 << 21  # bounds the memory that ONNX Runtime needs for the largest op

@@ -21,8 +21,8 @@ from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model, TappedModel
 from edgemon.compiler.recording import accuracy, evaluation, input_range, own_labels
 from edgemon.compiler.recording.alternatives import Order, Way, orders, ways
-from edgemon.compiler.recording.recording import Progress, Recording, answers, record
-from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.recording.recording import Recording, answers, record
+from edgemon.compiler.reporter import Progress, Reporter
 from edgemon.runtime.preprocess import Preprocess, vectors_as
 
 Labels = npt.NDArray[np.int64]

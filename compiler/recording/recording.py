@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +19,10 @@ from edgemon.compiler.errors import DataError
 from edgemon.compiler.models import child
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.program.ir import Tap
+from edgemon.compiler.reporter import Progress
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
 
 SILENCE_S = 300.0
 BLOCK_ELEMENTS = 1 << 20  # of feature maps in memory at a time

@@ -14,7 +14,7 @@ from edgemon.compiler.cost import timing
 from edgemon.compiler.program.ops import DEVICE_OPS
 from edgemon.compiler.program.ops.op import Op
 from edgemon.compiler.program.ops.vectors import Select
-from edgemon.compiler.reporter import unheard
+from edgemon.compiler.reporter import unseen
 from edgemon.targets import PARTS, OpTimes
 from tests.command_line import document, edgemon, refused
 
@@ -89,6 +89,6 @@ def test_the_table_and_the_document() -> None:
 def test_all_programs_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loader accepts them, and no row is refused: a refusal would be fast, and no time."""
     monkeypatch.setattr(op_times, "ROWS", 2)
-    measured = op_times.measure(unheard)
+    measured = op_times.measure(unseen)
     assert (measured.measured > 0).all()
     assert measured.estimated.shape == measured.measured.shape
