@@ -108,7 +108,7 @@ def run(
 
 
 def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterator[Line]:
-    """Of the scores (n,) of right answers, and of coarser ones made of them."""
+    """One line for the scores (n,) of right answers, and one for each coarser form of them."""
     rng = np.random.default_rng(seed)
     splits = [rng.permutation(len(score)) for _ in range(resplits)]
     for rate in RATES:

@@ -37,7 +37,7 @@ NO_MODEL = "00" * 32  # an artifact that is only timed belongs to no model
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of times; the unit is the caller's."""
+    """Quantiles of times, in the caller's unit."""
 
     min: float
     p50: float

@@ -43,7 +43,7 @@ class Measured:
 
     @property
     def ratio(self) -> Floats:
-        """Of estimates to measurements."""
+        """The ratios of estimates to measurements."""
         return self.estimated / self.measured
 
     def to_json(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ COMMON = 0.8  # of a score's variance, what the images of a track have in common
 
 @dataclass(frozen=True)
 class Line:
-    """Of ``redraws``, those in which new rows break a promise of ``CONFIDENCE``."""
+    """In how many ``redraws`` new rows break a promise of ``CONFIDENCE``."""
 
     what: str
     promise: float  # a rate, or images to a false flag

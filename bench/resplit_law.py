@@ -18,7 +18,7 @@ BAND = 0.99
 
 @cache
 def share_exceeding(target: FalseAlarmPromise, n: int, m: int) -> float:
-    """Of resplits into n rows that set the threshold and m rows that judge it."""
+    """The law of resplits into n rows that set the threshold and m rows that judge it."""
     k = order_statistic(n, target)
     return float(betabinom.sf(np.floor(target.rate * m), m, n - k + 1, k))
 

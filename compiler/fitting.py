@@ -200,7 +200,7 @@ class _Court:
 
 
 def _alone(court: _Court, program: Program, calibrated: Sequence[bool]) -> list[Alone | None]:
-    """Of each monitor, where several are promised something together."""
+    """What each monitor is worth by itself, where several are promised something together."""
     if court.promise.whose != "verdict" or sum(calibrated) < 2:
         return [None] * len(calibrated)
     own = court.judged(program, calibrated, alone=True)
@@ -289,6 +289,6 @@ def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Record
 
 
 def _same_rows(recordings: Sequence[Recording], wanted: Recording) -> Iterator[Recording]:
-    """Of recordings of the same data, the rows that are in another."""
+    """From recordings of the same data, the rows that are in another."""
     for recording in recordings:
         yield recording.take(np.flatnonzero(np.isin(recording.rows, wanted.rows)))

@@ -24,6 +24,6 @@ class LeftOut:
 
 
 def each(reasons: Mapping[str, str]) -> list[LeftOut]:
-    """Of reasons by monitor, in their order; a reason that begins with the monitor's name says it
+    """Reasons by monitor, in their order; a reason that begins with the monitor's name says it
     once."""
     return [LeftOut(m, reason.removeprefix(f"{m}: ")) for m, reason in reasons.items()]

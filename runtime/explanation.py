@@ -37,7 +37,7 @@ class Explanation:
     def from_json(
         cls, found: Sequence[Mapping[str, Any]], stack: Mapping[str, Any] | None = None
     ) -> Explanation:
-        """Of an artifact's metadata. Raises KeyError, TypeError or ValueError if damaged."""
+        """From an artifact's metadata. Raises KeyError, TypeError or ValueError if damaged."""
         terms = tuple(
             Term(
                 str(t["monitor"]),

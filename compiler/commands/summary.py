@@ -74,12 +74,12 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
 
 
 def unranked(monitor: dict[str, Any]) -> tuple[Any, ...]:
-    """Of a monitor whose ties the softmax ranks, cells of what it is worth without that."""
+    """Cells for what a monitor whose ties the softmax ranks is worth without that."""
     return (monitor["raw_mcc"], monitor["raw_auroc"]) if monitor["ties_broken"] else ("", "")
 
 
 def _verdict_row(manifest: dict[str, Any], ranked: bool) -> tuple[Any, ...]:
-    """Of all monitors together, of which the worst verdict counts."""
+    """The row for all monitors together; the worst verdict counts."""
     q = manifest["together"]
     return (
         "the verdict", "worst", "", q["mcc"], q["auroc"], *(("", "") if ranked else ()),

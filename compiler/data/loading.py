@@ -63,7 +63,7 @@ class Dataset:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values, as in the file."""
+        """The dtype of the values in the file."""
         return self._file.dtype
 
     def take(self, indices: npt.ArrayLike) -> Dataset:

@@ -47,7 +47,7 @@ def unrolled(model: Any) -> list[str]:
 
 
 def _steps(layer: Any) -> int | None:
-    """Of the sequences for which the layer was built."""
+    """The length of the sequences for which the layer was built."""
     built = layer.get_build_config() or {}
     shape = built.get("input_shape") or next(iter(built.get("shapes_dict", {}).values()), None)
     return None if shape is None or shape[1] is None else int(shape[1])

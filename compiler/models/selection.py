@@ -27,7 +27,7 @@ class Selection:
 
     @classmethod
     def parse(cls, output: str = "", inputs: Sequence[str] = ()) -> Selection:
-        """Of ``--output NAME`` and each ``--input NAME=FILE.npy``. Raises ModelError."""
+        """From ``--output NAME`` and each ``--input NAME=FILE.npy``. Raises ModelError."""
         found: dict[str, Array] = {}
         for text in inputs:
             name, equals, path = text.rpartition("=")

@@ -96,7 +96,7 @@ def _thresholds(
     program: Program, wanted: Sequence[bool], rows: Recording, promise: Promise,
     class_names: Sequence[str],
 ) -> list[list[Any]]:  # fmt: skip
-    """Of each monitor that is wanted: the threshold of each class, or a single one."""
+    """A threshold for each class, or a single one, of each monitor that is wanted."""
     concerned = rows.take(np.flatnonzero(promise.concerns(rows.correct)))
     which = [i for i, calibrates in enumerate(wanted) if calibrates]
     if promise.per_class:
@@ -124,7 +124,7 @@ def _thresholds(
 def _of_one(
     promise: Promise, classes: int, scores: Sequence[Array], rows: npt.NDArray[np.int64]
 ) -> list[Any]:
-    """Of the rows of one class, or of all: a threshold of each score (n,)."""
+    """A threshold for each score (n,), from the rows of one class, or from all."""
     own = promise.of_one_class(classes)
     taken = [s[rows] for s in scores]
     if own.whose == "verdict":

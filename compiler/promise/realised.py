@@ -25,7 +25,7 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True)
 class Share:
-    """Of so many rows that a promise concerns, those that break it; None of none."""
+    """The share of ``rows`` that break a promise, out of those it concerns; None without any."""
 
     rows: int
     rate: float | None
@@ -54,8 +54,10 @@ def realised(
     on_test: Evaluation, promised: Mapping[str, bool], promise: Promise, test: Recording,
     contents: Groups, seed: int,
 ) -> Realised:  # fmt: skip
-    """Of the verdicts on test rows; ``promised``: by the names of the monitors that judge, are
-    their thresholds a promise? ``contents`` (n,) of the test rows, see ``data.repeats``."""
+    """The shares of verdicts on test rows that break a promise.
+
+    ``promised``: by the names of the monitors that judge, are their thresholds a promise?
+    ``contents`` (n,) of the test rows, see ``data.repeats``."""
     alike, sets = (contents, "values") if test.groups is None else (test.groups, "group")
     rows = np.flatnonzero(promise.concerns(test.correct))
     by_row = _shares(on_test, promised, promise, rows)

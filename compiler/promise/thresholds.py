@@ -64,11 +64,11 @@ class Promise(Protocol):
         """Which rows the rate is about, given where the model is right."""
 
     def thresholds(self, scores: Sequence[Array]) -> list[Any]:
-        """Of monitors that judge together, from the scores (n,) of each on held-out rows that it
+        """One for each monitor that judges, from the scores (n,) of each on held-out rows that it
         concerns. Raises CompileError if they are too few."""
 
     def strictest(self, thresholds: Sequence[Any]) -> Any:
-        """Of thresholds that each keep to it on other rows, the one that does on all of them."""
+        """The one of these thresholds, each from other rows, that keeps the promise on all rows."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _Rate:
         raise NotImplementedError
 
     def threshold(self, scores: Array) -> Any:
-        """Of one score (n,)."""
+        """The threshold for one score (n,)."""
         return self.thresholds([scores])[0]
 
     def of_one_class(self, classes: int) -> Self:
@@ -186,7 +186,7 @@ class MissPromise(_Rate):
 
 
 def boundaries(scores: Sequence[Array], blocks: int) -> list[Any]:
-    """Of each of m scores (n,) the value of the last row that was cut off by it, after ``blocks``
+    """For each of m scores (n,), the value of the last row that it cut off, after ``blocks``
     cuts, m at least: each cut, in turn by one of the scores, takes the row that is highest in it of
     those that are left.
 

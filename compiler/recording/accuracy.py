@@ -180,7 +180,7 @@ class Question:
         )
 
     def _correct(self, data: Dataset, ways: Sequence[Way]) -> list[list[Bools]]:
-        """Of each way, and in it of each order (that in force first): which rows are right."""
+        """Which rows are right, for each way and each order (that in force first)."""
         y = _labels(data)
         return [
             [_right(order, found, y) for order in (self.now[1], *self.orders)]

@@ -24,7 +24,7 @@ SILENCE_S = 300.0
 
 @dataclass(frozen=True)
 class OwnLabels:
-    """Of so many ``rows`` the label that ``output`` gives is ``different``."""
+    """On how many of ``rows`` the label that ``output`` gives is ``different``."""
 
     output: str
     rows: int

@@ -77,7 +77,7 @@ class Recording:
         return found
 
     def width(self, names: Sequence[str]) -> int:
-        """Of the ``features`` of these taps side by side."""
+        """The number of ``features`` of these taps side by side."""
         return sum(tap.channels or tap.length for tap in map(self.tap, names))
 
     @property

@@ -45,7 +45,7 @@ class Flips:
 
     @classmethod
     def between(cls, before: Array, after: Array) -> Flips:
-        """Of verdicts (n,) before and after; an uncertain one and a fault count as alarms."""
+        """From verdicts (n,) before and after; an uncertain one and a fault count as alarms."""
         a, b = before != Verdict.TRUST, after != Verdict.TRUST
         return cls(int((~a & b).sum()), int((a & ~b).sum()))
 

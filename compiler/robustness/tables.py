@@ -21,7 +21,7 @@ class Table:
 
 
 def tables(robustness: dict[str, Any]) -> Iterator[Table]:
-    """Of a manifest's entry: errors that were added, then kernel sets."""
+    """The tables of a manifest's entry: errors that were added, then kernel sets."""
     lsb, sets = robustness["lsb"], robustness["kernels"]
     if lsb is not None:
         rows = [

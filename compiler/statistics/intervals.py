@@ -89,8 +89,7 @@ class RankingIntervals:
         cls, score: Array, wrong: npt.NDArray[np.bool_], *, seed: int = 0,
         resamples: int = RESAMPLES,
     ) -> RankingIntervals:  # fmt: skip
-        """Of scores (n,), of which some are of wrong answers (n,); all of the same draws, that of
-        the AUROC being ``auroc_interval``."""
+        """From scores (n,), some of which are of wrong answers (n,); all use the same draws."""
         found = np.array([
             (
                 _auroc(wrongs, rights), _average_precision(wrongs[::-1], rights[::-1]),
@@ -104,8 +103,8 @@ class RankingIntervals:
 def _draws(
     score: Array, wrong: npt.NDArray[np.bool_], seed: int, resamples: int
 ) -> Iterator[tuple[Array, Array]]:
-    """Of each draw of n rows with replacement the wrong and the right ones at each distinct score,
-    in ascending order."""
+    """The wrong and the right rows at each distinct score, in ascending order, in each draw of n
+    rows with replacement."""
     order = np.argsort(score, kind="stable")
     is_wrong = wrong[order]
     starts = np.flatnonzero(np.append(True, np.diff(score[order]) > 0))  # of equal scores
@@ -117,21 +116,21 @@ def _draws(
 
 
 def _auroc(wrongs: Array, rights: Array) -> float:
-    """Of counts at ascending scores; NaN without wrong or right rows."""
+    """AUROC from counts at ascending scores; NaN without wrong or right rows."""
     below = np.cumsum(rights) - rights / 2
     pairs = float(wrongs.sum()) * float(rights.sum())
     return float(wrongs @ below / pairs) if pairs else np.nan
 
 
 def _average_precision(positives: Array, others: Array) -> float:
-    """Of counts, what is thought most positive first; NaN without a positive."""
+    """Average precision from counts, most positive first; NaN without a positive."""
     found, all_rows = np.cumsum(positives), np.cumsum(positives + others)
     whole = float(found[-1])
     return float(positives @ (found / np.maximum(all_rows, 1)) / whole) if whole else np.nan
 
 
 def _fpr_at_tpr(wrongs: Array, rights: Array) -> float:
-    """Of counts at descending scores; NaN without wrong or right rows."""
+    """The false-alarm rate where CAUGHT are caught, from counts at descending scores; NaN without wrong or right rows."""
     caught, alarms = np.cumsum(wrongs), np.cumsum(rights)
     if not caught[-1] or not alarms[-1]:
         return np.nan

@@ -164,7 +164,7 @@ def _upper_mean(values: Floats, share: Floats, sums: Floats, weights: Floats, ri
     bet = min(np.sqrt(2 * np.log(1 / risk) / variance), LARGEST_BET / top)
 
     def log_capital(mean: float) -> float:
-        """Of who bets, group by group, that values are below ``mean``."""
+        """The wealth of one who bets, group by group, that values are below ``mean``."""
         return float(np.log1p(bet * (mean * weights - sums)).sum() + np.log(risk))
 
     highest = top
