@@ -52,7 +52,7 @@ unit: $(DEV)/installed devices
 
 test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
-	  tests/compiler/models/test_opening.py tests/compiler/models/test_saved_model.py
+	  tests/compiler/models/test_front_ends.py tests/compiler/models/test_saved_model.py
 	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras_code.py
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.onnx_classifier import OnnxClassifier
-from edgemon.runtime.tflite_classifier import TfliteClassifier
+from edgemon.runtime.tflite_classifier import DEFAULT_KERNELS, TfliteClassifier
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ MODELS = tuple(found.in_bundle for found in FORMATS)  # a bundle has one of them
 
 
 def open_classifier(
-    model: Path, *, threads: int = 1, kernels: str = "xnnpack", content: bytes | None = None
+    model: Path, *, threads: int = 1, kernels: str = DEFAULT_KERNELS, content: bytes | None = None
 ) -> Classifier:
     """The classifier in a file, by its content. ``kernels``: one of the format's ``kernel_sets``.
     ``content``: of the file, where it has been read; then it is not read again.

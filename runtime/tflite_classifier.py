@@ -28,6 +28,7 @@ KERNELS = {
     "builtin": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
     "reference": "BUILTIN_REF",
 }
+DEFAULT_KERNELS = "xnnpack"
 
 NO_XNNPACK = (
     "the bundle was calibrated on XNNPACK kernels, which tflite-runtime 2.14 lacks for int8 "
@@ -48,7 +49,7 @@ class TfliteClassifier(Classifier):
         model: Path,
         *,
         threads: int = 1,
-        kernels: str = "xnnpack",
+        kernels: str = DEFAULT_KERNELS,
         content: bytes | None = None,
     ) -> None:
         super().__init__(model, kernels, content)

@@ -13,9 +13,9 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no such model": (("nowhere.tflite", "--data", DATA), "does not exist"),
     "model is a text file": (
         (str(DEMO / "train.py"), "--data", DATA),
-        "no model that edgemon reads",
+        "not a model that edgemon can read",
     ),
-    "model is data": ((DATA, "--data", DATA), "no model that edgemon reads"),
+    "model is data": ((DATA, "--data", DATA), "not a model that edgemon can read"),
     "no such data": ((MODEL, "--data", "nowhere.npz"), "no such file"),
     "data is the model": ((MODEL, "--data", MODEL), "no data that edgemon reads"),
     "no data at all": ((MODEL,), "give either --data, or all of --fit, --calibrate and --test"),

@@ -82,15 +82,16 @@ def load(path: Path, name: str) -> DenseModel:
 
 
 def _from_tflite(path: Path) -> list[Dense]:
-    from edgemon.compiler.models.flatbuffer import read_graph
-    from edgemon.compiler.models.tflite_weights import dense_weights
+    from edgemon.compiler.models.tflite_graph import read_graph
+    from edgemon.compiler.models.tflite_weights import Weights
 
     content = path.read_bytes()
     graph = read_graph(content)
+    stored = Weights(content, graph)
     layers: list[Dense] = []
     for operator in graph.operators:
         if operator.name == "FULLY_CONNECTED":
-            weights = dense_weights(content, graph, operator, None)
+            weights = stored.dense(operator, None)
             kind = "computed" if weights is None else graph.tensors[operator.inputs[1]].dtype
             if weights is None or kind != "float32":
                 raise BenchError(f"{path}: dense weights are {kind}; the study runs stored float32")

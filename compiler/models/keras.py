@@ -17,7 +17,8 @@ import numpy as np
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import MissingPackageError, ModelError
-from edgemon.compiler.models import SAVED_MODEL, child
+from edgemon.compiler.models import child
+from edgemon.compiler.models.front_ends import HDF5, SAVED_MODEL, is_keras, read_file
 from edgemon.compiler.models.model import Conversion, Model
 from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.models.tflite_model import TfliteModel
@@ -27,12 +28,13 @@ PATIENCE_S = 900.0  # TensorFlow says nothing while it converts
 MOST_REPRESENTATIVES = 2000
 CHOICES = ("float", "int8")
 VARIABLES = "variables"
-HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def open_keras(path: Path, scratch: Path, selection: Selection = WHOLE) -> TfliteModel:
     """A ``.keras`` or ``.h5`` file or a SavedModel folder as float TFLite, written to
     ``scratch``. Raises ModelError if it is damaged, or TensorFlow is not installed."""
+    if not is_keras(path, _begins(path)):
+        raise ModelError(f"{path}: is not a Keras model, or it is damaged; save it again")
     return _convert(path, scratch, "float", {}, selection)
 
 
@@ -109,19 +111,18 @@ def _copy_folder(path: Path, copy: Path) -> None:
     files = [path / SAVED_MODEL, *(path / VARIABLES).glob("*")]
     for file in files:
         if not file.is_file():
-            raise ModelError(f"{path}: its {file.relative_to(path)} is no file; save it again")
+            raise ModelError(f"{path}: its {file.relative_to(path)} is not a file; save it again")
         to = copy / file.relative_to(path)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to)
 
 
 def _begins(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(HDF5))
+    return b"" if path.is_dir() else read_file(path, "a Keras model", len(HDF5))
 
 
 def _sha256(path: Path) -> str:
-    """Of the file, or of all files of a folder with their names."""
+    """The hash of the file, or of all files of a folder with their names."""
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     whole = hashlib.sha256()

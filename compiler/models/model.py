@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.models import outputs
+from edgemon.compiler.models import child, outputs
 from edgemon.compiler.models.decision import OF_PROBABILITY
-from edgemon.compiler.models.graph import Graph, Operator, Tensor
+from edgemon.compiler.models.graph import Graph, Operator, Tensor, UnsupportedError
 from edgemon.compiler.models.selection import Prepared
 from edgemon.compiler.models.tap_rules import as_tap, head, obstacle, tap_of
 from edgemon.compiler.program.ir import Tap
+from edgemon.runtime.errors import EdgemonError
 from edgemon.runtime.preprocess import FLOAT_INPUTS, INPUT, INTEGER_INPUTS, InputSpec
 
 Reals = npt.NDArray[np.float64]
@@ -201,17 +203,26 @@ class Model(ABC):
             raise ModelError(f"{self.origin}: the output {problem}")
         if len(scores.long_axes) > 1:
             raise ModelError(
-                f"{self.origin}: the output has the shape {scores.shape}, which is no vector of "
-                "class scores; edgemon monitors classifiers"
+                f"{self.origin}: the output has the shape {scores.shape}, which is not a vector "
+                "of class scores; edgemon monitors classifiers"
             )
 
 
-def read_file(path: Path, wanted: str) -> bytes:
-    """The content. Raises ModelError; ``wanted`` says what to give instead."""
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ModelError(f"{path}: {what}; give {wanted}")
+@contextmanager
+def one_sentence(subject: Path, kind: str, damage: type[Exception] = Exception) -> Iterator[None]:
+    """Raises ModelError for what ends the reading of a model: ``damage`` is what the reader raises
+    on a file that is not of its ``kind``, such as "an ONNX model", or damaged."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+        yield
+    except UnsupportedError as error:
+        raise ModelError(f"{subject}: cannot use the model: {error}") from None
+    except EdgemonError:
+        raise
+    except damage:
+        raise ModelError(f"{subject}: is not {kind}, or it is damaged; export it again") from None
+
+
+def run_once(task: str, model: Path, subject: Path, kernels: str) -> dict[str, Any]:
+    """What a worker answers that tries a model; see ``child.run`` for errors."""
+    job = {"task": task, "model": str(model), "kernels": kernels}
+    return child.run([job], subject=str(subject), silence_s=PROBE_S)[0]

@@ -1,8 +1,8 @@
-"""ONNX files made fit: weights inside, all inputs but one constant, one branch to the scores."""
+"""ONNX files changed: outputs added or left out, inputs made constants, weights put inside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,34 @@ import numpy.typing as npt
 import onnx
 
 from edgemon.compiler.models.graph import Tensor, UnsupportedError
-from edgemon.compiler.models.onnx_graph import Found, attributes, stored_tensors, with_output
+from edgemon.compiler.models.onnx_graph import Found, attributes, stored_tensors
 from edgemon.compiler.models.selection import fitting
 
 Array = npt.NDArray[Any]
 
 WIDE = ("float64", "float16")  # of scores
 LARGEST = 2_000_000_000  # bytes: what one protobuf message, and so a bundle's model, can hold
+
+
+def with_outputs(content: bytes, names: Iterable[str], found: Found) -> bytes:
+    """The same model with further outputs of these names, as ``found`` describes them. What is
+    not found gets no type; ONNX Runtime fills that in."""
+    model = onnx.load_model_from_string(content)
+    for name in names:
+        _append_output(model, name, found)
+    return serialised(model)
+
+
+def keep_outputs(content: bytes, count: int) -> bytes:
+    """The same model with its first ``count`` outputs only."""
+    model = onnx.load_model_from_string(content)
+    del model.graph.output[count:]
+    return serialised(model)
+
+
+def serialised(model: Any) -> bytes:
+    """The same model always as the same bytes."""
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def has_external_data(model: Any) -> bool:
@@ -90,8 +111,9 @@ def only_output(model: Any, name: str, found: Found) -> bytes:
         graph.node.append(
             onnx.helper.make_node("Cast", [name], [narrow], to=onnx.TensorProto.FLOAT)
         )
-        return with_output(model, narrow, {narrow: ("float32", shape)})
-    return with_output(model, name, found)
+        name, found = narrow, {narrow: ("float32", shape)}
+    _append_output(model, name, found)
+    return serialised(model)
 
 
 def class_names(model: Any) -> tuple[str, ...]:
@@ -139,3 +161,23 @@ def _read_by(node: Any) -> Iterator[str]:
 
 def _name(stored: Any) -> str:
     return str(stored.values.name if hasattr(stored, "values") else stored.name)
+
+
+def _append_output(model: Any, name: str, found: Found) -> None:
+    if name not in found:
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+        return
+    dtype, shape = found[name]
+    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    open_batch = not _first_length(model)
+    named = ["batch", *shape[1:]] if open_batch and shape[:1] == (1,) else shape
+    model.graph.output.append(onnx.helper.make_tensor_value_info(name, code, named))
+
+
+def _first_length(model: Any) -> int:
+    """The length of the first input's batch axis; 0 if it is open."""
+    stored = {t.name for t in model.graph.initializer}
+    for entry in model.graph.input:
+        if entry.name not in stored and entry.type.tensor_type.shape.dim:
+            return int(entry.type.tensor_type.shape.dim[0].dim_value)
+    return 0

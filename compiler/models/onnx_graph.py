@@ -1,8 +1,8 @@
-"""ONNX files: read the graph, and add outputs to it."""
+"""ONNX files: read the graph."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,57 +39,19 @@ _SAME_CODES = {
 
 
 def parse(content: bytes) -> Any:
-    """The ModelProto. Raises ValueError if the bytes are none."""
+    """The ModelProto. Raises ValueError if the bytes are not one."""
     try:
         model = onnx.load_model_from_string(content)
     except Exception:  # the protobuf library's own, of which it has no stubs
-        raise ValueError("no ONNX model") from None
+        raise ValueError("not an ONNX model") from None
     if not model.ir_version or not model.graph.node:
-        raise ValueError("no ONNX model")
+        raise ValueError("not an ONNX model")
     return model
 
 
 def computed_names(model: Any) -> list[str]:
     """Names of the tensors that nodes compute, in the order of the file."""
     return [name for node in model.graph.node for name in node.output if name]
-
-
-def with_outputs(content: bytes, names: Iterable[str], found: Found) -> bytes:
-    """The same model with further outputs of these names, as ``found`` describes them. What is
-    not found gets no type; ONNX Runtime fills that in."""
-    model = onnx.load_model_from_string(content)
-    for name in names:
-        _append_output(model, name, found)
-    return serialised(model)
-
-
-def with_output(model: Any, name: str, found: Found) -> bytes:
-    """A parsed model with one more output."""
-    _append_output(model, name, found)
-    return serialised(model)
-
-
-def serialised(model: Any) -> bytes:
-    """The same model always as the same bytes."""
-    return bytes(model.SerializeToString(deterministic=True))
-
-
-def _append_output(model: Any, name: str, found: Found) -> None:
-    if name not in found:
-        model.graph.output.append(onnx.ValueInfoProto(name=name))
-        return
-    dtype, shape = found[name]
-    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    open_batch = not _first_length(model)
-    named = ["batch", *shape[1:]] if open_batch and shape[:1] == (1,) else shape
-    model.graph.output.append(onnx.helper.make_tensor_value_info(name, code, named))
-
-
-def keep_outputs(content: bytes, count: int) -> bytes:
-    """The same model with its first ``count`` outputs only."""
-    model = onnx.load_model_from_string(content)
-    del model.graph.output[count:]
-    return serialised(model)
 
 
 def read_graph(model: Any, found: Found) -> tuple[Graph, tuple[str, ...]]:
@@ -169,15 +131,6 @@ def _constants(graph: Any) -> Iterator[tuple[str, Any]]:
         if node.op_type == "Constant" and node.output:
             stored = [a.t for a in node.attribute if a.name == "value"]
             yield node.output[0], stored[0] if stored else None
-
-
-def _first_length(model: Any) -> int:
-    """Of the first input's batch axis; 0 if it is open."""
-    stored = {t.name for t in model.graph.initializer}
-    for entry in model.graph.input:
-        if entry.name not in stored and entry.type.tensor_type.shape.dim:
-            return int(entry.type.tensor_type.shape.dim[0].dim_value)
-    return 0
 
 
 def _scales(graph: Any, values: Mapping[str, Any]) -> dict[str, tuple[Array, int]]:

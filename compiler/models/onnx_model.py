@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from edgemon.compiler.errors import ModelError
-from edgemon.compiler.models import child, onnx_edit, onnx_graph, outputs
-from edgemon.compiler.models.graph import Operator, UnsupportedError
-from edgemon.compiler.models.model import PROBE_S, Model, Reals, read_file
+from edgemon.compiler.models import onnx_edit, onnx_graph, outputs
+from edgemon.compiler.models.front_ends import read_file
+from edgemon.compiler.models.graph import Operator
+from edgemon.compiler.models.model import Model, Reals, one_sentence, run_once
 from edgemon.compiler.models.onnx_weights import Weights
 from edgemon.compiler.models.selection import WHOLE, Prepared, Selection
-from edgemon.runtime.onnx_classifier import KERNELS, layout_of
+from edgemon.runtime.formats import ONNX
+from edgemon.runtime.onnx_classifier import KERNELS, OnnxClassifier, layout_of
 from edgemon.runtime.preprocess import InputSpec
 
 
@@ -25,7 +26,7 @@ class OnnxModel(Model):
 
     names: tuple[str, ...] = ()
 
-    tapped_name: ClassVar[str] = "model.tapped.onnx"
+    tapped_name: ClassVar[str] = ONNX.in_bundle
 
     @classmethod
     def open(
@@ -34,17 +35,17 @@ class OnnxModel(Model):
         """Read the file and try it in a child process, which also finds the shape of each tensor
         for a batch of one; a file that has more than one input and one output, or its weights
         elsewhere, is made one that has not, in ``scratch`` (without one it stays as it is). Raises
-        ModelError for a file that is missing, damaged, no ONNX model, or that ONNX Runtime cannot
+        ModelError for a file that is missing, damaged, not ONNX, or that ONNX Runtime cannot
         run, and for a selection that does not fit it."""
         content = read_file(path, "an .onnx file")
         digest = hashlib.sha256(content).hexdigest()
-        try:
+        with one_sentence(path, OnnxClassifier.runs, damage=ValueError):
             parsed = onnx_graph.parse(content)
             at, inside = path, content
             if scratch and (selection.inputs or onnx_edit.has_external_data(parsed)):
                 parsed = onnx_edit.with_weights_inside(parsed, path.parent)
                 onnx_edit.fix_inputs(parsed, selection.inputs)
-                at, inside = scratch / "prepared.onnx", onnx_graph.serialised(parsed)
+                at, inside = scratch / "prepared.onnx", onnx_edit.serialised(parsed)
                 at.write_bytes(inside)
             found, distributions = _describe(at, path)
             graph, names = onnx_graph.read_graph(parsed, found)
@@ -59,10 +60,6 @@ class OnnxModel(Model):
                 at.write_bytes(inside)
                 found, distributions = _describe(at, path)
                 graph, names = onnx_graph.read_graph(onnx_graph.parse(inside), found)
-        except UnsupportedError as error:
-            raise ModelError(f"{path}: cannot use the model: {error}") from None
-        except ValueError:
-            raise ModelError(f"{path}: is no ONNX model, or damaged; export it again") from None
         made = None
         if at != path:
             name = graph.tensors[graph.outputs[0]].name
@@ -88,26 +85,21 @@ class OnnxModel(Model):
         return KERNELS
 
     def dense_weights(self, dense: Operator, bias: Operator | None) -> tuple[Reals, Reals] | None:
-        last = dense if bias is None else bias
-        return self._weights.dense(self.names[dense.outputs[0]], self.names[last.outputs[0]])
+        return self._weights.dense(dense, bias)
 
     @cached_property
     def _weights(self) -> Weights:
-        return Weights(self.content)
+        return Weights(self.content, self.names)
 
     def _with_outputs(self, added: Mapping[int, str]) -> bytes:
         tensors = {self.names[i]: self.graph.tensors[i] for i in added}
         found = {name: (t.dtype, t.shape) for name, t in tensors.items()}
-        return onnx_graph.with_outputs(self.content, tensors, found)
+        return onnx_edit.with_outputs(self.content, tensors, found)
 
 
 def _describe(file: Path, origin: Path) -> tuple[onnx_graph.Found, set[str]]:
     """Dtype and shape of each tensor of a file, as it runs; and those that hold probabilities of
     classes when all inputs are 0."""
-    (answer,) = child.run(
-        [{"task": "describe", "model": str(file), "kernels": KERNELS}],
-        subject=str(origin),
-        silence_s=PROBE_S,
-    )
+    answer = run_once("describe", file, origin, KERNELS)
     found = {name: (dtype, tuple(shape)) for name, dtype, shape, _ in answer["tensors"]}
     return found, {name for name, _, _, sums_to_one in answer["tensors"] if sums_to_one}

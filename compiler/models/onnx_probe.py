@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from edgemon.compiler.models import onnx_graph
+from edgemon.compiler.models import onnx_edit, onnx_graph
 from edgemon.compiler.models.outputs import PROBABILITIES, UNKNOWN, kind_of_values
 from edgemon.runtime.errors import BackendError
 from edgemon.runtime.onnx_classifier import open_session, reason
@@ -29,7 +29,7 @@ def tensors_of(path: Path, session: Any, inputs: dict[str, npt.NDArray[Any]]) ->
     model = onnx.load_model_from_string(path.read_bytes())
     present = {o.name for o in model.graph.output}
     inner = [n for n in onnx_graph.computed_names(model) if n not in present]
-    content = onnx_graph.with_outputs(path.read_bytes(), inner, {})
+    content = onnx_edit.with_outputs(path.read_bytes(), inner, {})
     bare = open_session(path, content=content, optimise=False)
     try:
         values = bare.run(None, inputs)

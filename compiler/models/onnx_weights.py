@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.models import onnx_graph
+from edgemon.compiler.models.graph import Operator
 
 Reals = npt.NDArray[np.float64]
 
@@ -15,26 +17,30 @@ Reals = npt.NDArray[np.float64]
 class Weights:
     """The constants of a model, also those behind operators that rearrange or dequantise them."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, names: Sequence[str]) -> None:
+        self._names = names  # that the graph's tensors have in the file
         self._model = onnx_graph.parse(content)
         self._stored = onnx_graph.constant_values(self._model)
         self._makers = {name: node for node in self._model.graph.node for name in node.output}
 
-    def dense(self, output: str, biased: str) -> tuple[Reals, Reals] | None:
-        """Kernel (n_in, n_out) and bias (n_out,) of the Gemm or MatMul that makes ``output``, to
-        which an Add may make ``biased``; None if they cannot be read."""
-        node = self._makers[output]
+    def dense(self, dense: Operator, bias: Operator | None) -> tuple[Reals, Reals] | None:
+        """Kernel (n_in, n_out) and bias (n_out,) of a Gemm or MatMul, to which ``bias`` may add;
+        None if they cannot be read."""
+        node = self._maker(dense)
         if node.op_type == "Gemm":
             found = self._gemm(node)
         elif node.op_type == "MatMul":
             found = self._matmul(node)
         else:
             return None
-        if found is None or biased == output:
+        if found is None or bias is None:
             return found
-        kernel, bias = found
-        added = [v for v in map(self._value, self._makers[biased].input) if v is not None]
-        return kernel, np.broadcast_to(bias + added[0].ravel(), bias.shape)
+        kernel, total = found
+        added = [v for v in map(self._value, self._maker(bias).input) if v is not None]
+        return kernel, np.broadcast_to(total + added[0].ravel(), total.shape)
+
+    def _maker(self, operator: Operator) -> Any:
+        return self._makers[self._names[operator.outputs[0]]]
 
     def _gemm(self, node: Any) -> tuple[Reals, Reals] | None:
         given = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0, **onnx_graph.attributes(node)}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgemon.compiler.errors import ModelError
-from edgemon.compiler.models import flatbuffer, write_untapped
+from edgemon.compiler.models import tflite_graph, write_untapped
 from edgemon.compiler.models.tap_rules import choose, suggest
 from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.runtime.preprocess import Preprocess, to_input
@@ -46,9 +46,9 @@ ODD = {
     "tflm_micro_speech_lstm": WORKS,
     "tflm_person_detect_int8": "quantized_dimension must be in range",
     "tflm_person_detect_vela": "unresolved custom op: ethos-u",
-    "tflm_seanet_conv4_int16x8": REFUSED + "no vector of class scores",
-    "tflm_seanet_quantize0": REFUSED + "no vector of class scores",
-    "tflm_seanet_strided_slice0": REFUSED + "no vector of class scores",
+    "tflm_seanet_conv4_int16x8": REFUSED + "not a vector of class scores",
+    "tflm_seanet_quantize0": REFUSED + "not a vector of class scores",
+    "tflm_seanet_strided_slice0": REFUSED + "not a vector of class scores",
     "tflm_seanet_transposeconv3_int16x8": "fails to run",
 }
 
@@ -231,8 +231,8 @@ def test_several_outputs_are_no_classifier(tiny: Tiny) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no TFLite model"),
-        (b"\x89HDF\r\n\x1a\n" + bytes(100), "no TFLite model"),
+        (b"", "not a TFLite model, or it is damaged"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "not a TFLite model, or it is damaged"),
         (b"\x1c\0\0\0TFL3" + bytes(100), "refuses|damaged"),
     ],
 )
@@ -268,7 +268,7 @@ def test_flipped_bytes_read_or_raise_but_never_hang(tiny: Tiny, data: st.DataObj
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(8, len(content) - 1))] = data.draw(st.integers(0, 255))
     with suppress(Exception):
-        flatbuffer.read_graph(bytes(content))
+        tflite_graph.read_graph(bytes(content))
 
 
 def test_unknown_tensor_says_which_exist(tiny: Tiny) -> None:
