@@ -18,7 +18,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class BudgetLine:
     """One budget and what was measured against it."""
 
     name: str
@@ -49,12 +49,12 @@ def parse(text: str) -> dict[str, float]:
     return limits
 
 
-def check(limits: dict[str, float], measured: dict[str, float]) -> list[Line]:
+def check(limits: dict[str, float], measured: dict[str, float]) -> list[BudgetLine]:
     """Each limit beside its measurement."""
-    return [Line(name, limit, measured[name]) for name, limit in limits.items()]
+    return [BudgetLine(name, limit, measured[name]) for name, limit in limits.items()]
 
 
-def require(lines: list[Line]) -> None:
+def require(lines: list[BudgetLine]) -> None:
     """Raises BudgetError unless every budget is met."""
     missed = [f"{v.name} is {v.measured:.6g}, over {v.limit:.6g}" for v in lines if not v.met]
     if missed:

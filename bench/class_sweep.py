@@ -37,7 +37,7 @@ COMPILE = "from edgemon.compiler.commands.main import main; main()"
 
 
 @dataclass(frozen=True)
-class Line:
+class SweepLine:
     """A compile with default options."""
 
     classes: int
@@ -62,7 +62,7 @@ def run(
     }  # fmt: skip
 
 
-def _measure(classes: int, folder: Path, seed: int) -> Line:
+def _measure(classes: int, folder: Path, seed: int) -> SweepLine:
     write_case(folder, classes, np.random.default_rng(seed))
     command = [
         sys.executable, "-c", COMPILE, "compile", str(folder / "model.onnx"),
@@ -74,7 +74,7 @@ def _measure(classes: int, folder: Path, seed: int) -> Line:
     if done.returncode:
         raise BenchError(f"compile with {classes} classes failed: {done.stderr.strip()}")
     found = json.loads(done.stdout)
-    return Line(
+    return SweepLine(
         classes, found["accuracy"], seconds, sum(found["peak_memory_bytes"].values()),
         found["bytes"]["artifact"], tuple(x["monitor"] for x in found["left_out"]),
     )  # fmt: skip

@@ -42,7 +42,7 @@ MADE_UP = f"made up: {COMMON:.0%} of a score's variance is its group's"
 
 @dataclass(frozen=True)
 class GroupedLine:
-    """One way to count under one promise; see ``bench.guarantee.Line``."""
+    """One way to count under one promise; see ``bench.guarantee.GuaranteeLine``."""
 
     counted: str
     divided: str

@@ -38,7 +38,7 @@ UPPER = 0.1  # share of rows in the upper value of the two-valued score
 
 
 @dataclass(frozen=True)
-class Line:
+class GuaranteeLine:
     """One score under one promise. Shares are of resplits whose realised rate exceeds it."""
 
     score: str
@@ -107,7 +107,7 @@ def run(
     }  # fmt: skip
 
 
-def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterator[Line]:
+def study(score: Floats, resplits: int, confidence: float, seed: int) -> Iterator[GuaranteeLine]:
     """One line for the scores (n,) of right answers, and one for each coarser form of them."""
     rng = np.random.default_rng(seed)
     splits = [rng.permutation(len(score)) for _ in range(resplits)]
@@ -134,7 +134,7 @@ def scores_of(score: Floats) -> dict[str, Floats]:
 
 def _line(
     name: str, scores: Floats, splits: list[npt.NDArray[np.int64]], target: FalseAlarmPromise
-) -> Line:
+) -> GuaranteeLine:
     n = len(scores) // 2
     m = len(scores) - n
     k = order_statistic(n, target)
@@ -147,7 +147,7 @@ def _line(
     low, high = band(predicted, len(splits))
     exceeded = float(np.mean(np.array(promised) > target.rate))
     by_quantile = float(np.mean(np.array(plain) > target.rate))
-    return Line(
+    return GuaranteeLine(
         name, target.rate, n, m, float(np.mean(promised)), exceeded, predicted,
         (low, high), bool(exceeded <= high), by_quantile, bool(by_quantile <= high),
     )  # fmt: skip

@@ -52,7 +52,7 @@ COMMON = 0.8  # of a score's variance, what the images of a track have in common
 
 
 @dataclass(frozen=True)
-class Line:
+class RedrawLine:
     """In how many ``redraws`` new rows break a promise of ``CONFIDENCE``."""
 
     what: str
@@ -63,7 +63,7 @@ class Line:
     median: float  # over the redraws, of what was promised
 
     @classmethod
-    def of(cls, what: str, promise: float, found: list[float], broken: list[bool]) -> Line:
+    def of(cls, what: str, promise: float, found: list[float], broken: list[bool]) -> RedrawLine:
         """From what came of each redraw, and whether that breaks the promise."""
         bound = int(binom.ppf(SURE, len(found), 1 - CONFIDENCE))
         return cls(what, promise, len(found), sum(broken), bound, float(np.median(found)))
@@ -99,7 +99,7 @@ def process(rows: int, share: float, rng: np.random.Generator) -> tuple[Array, A
     return x, rng.random(rows) < expit(2 - x[:, 0])
 
 
-def repeats(redraws: int, seed: int, policy: str = KEEP) -> Iterator[Line]:
+def repeats(redraws: int, seed: int, policy: str = KEEP) -> Iterator[RedrawLine]:
     """One monitor, on rows of which some or most repeat others."""
     for share in REPEATS:
         new, right = process(NEW_ROWS, share, np.random.default_rng([seed, 1 << 20]))
@@ -115,7 +115,7 @@ def repeats(redraws: int, seed: int, policy: str = KEEP) -> Iterator[Line]:
             what = f"one monitor, {share:.0%} of the rows repeat"
             if policy == GROUP:
                 what += ", of equal rows one counts"
-            yield Line.of(what, rate, realised, [r > rate for r in realised])
+            yield RedrawLine.of(what, rate, realised, [r > rate for r in realised])
 
 
 def _threshold_rows(share: float, policy: str, seed: list[int], scratch: Path) -> Array:
@@ -131,7 +131,7 @@ def _threshold_rows(share: float, policy: str, seed: list[int], scratch: Path) -
     return np.asarray(x[rows[right[rows]], 0])
 
 
-def verdicts(redraws: int, seed: int) -> Iterator[Line]:
+def verdicts(redraws: int, seed: int) -> Iterator[RedrawLine]:
     """Several monitors, of which the verdict is promised; each class, and every class at once."""
     for count in MONITORS:
         yield _judged(f"verdict of {count} monitors", count, FalseAlarmPromise(), redraws, seed)
@@ -144,7 +144,9 @@ def verdicts(redraws: int, seed: int) -> Iterator[Line]:
     yield _judged(f"verdict of 2 monitors, {of_all}", 2, target, redraws, seed)
 
 
-def _judged(what: str, monitors: int, target: FalseAlarmPromise, redraws: int, seed: int) -> Line:
+def _judged(
+    what: str, monitors: int, target: FalseAlarmPromise, redraws: int, seed: int
+) -> RedrawLine:
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         folder = Path(name)
         rng = np.random.default_rng([seed, 1 << 20])
@@ -162,7 +164,7 @@ def _judged(what: str, monitors: int, target: FalseAlarmPromise, redraws: int, s
                 realised.append(max(rates) if target.per_class == "every" else rates[0])
             else:
                 realised.append(float(alarm.mean()))
-    return Line.of(what, target.rate, realised, [r > target.rate for r in realised])
+    return RedrawLine.of(what, target.rate, realised, [r > target.rate for r in realised])
 
 
 def _program(monitors: int) -> Program:
@@ -192,7 +194,7 @@ def _recording(folder: Path, rows: int, monitors: int, rng: np.random.Generator)
     )  # fmt: skip
 
 
-def tracks(redraws: int, seed: int) -> Iterator[Line]:
+def tracks(redraws: int, seed: int) -> Iterator[RedrawLine]:
     """The drift test on clean streams of whole tracks: the mean of images to a false flag."""
     for run_length in RUN_LENGTHS:
         realised = []
@@ -209,7 +211,7 @@ def tracks(redraws: int, seed: int) -> Iterator[Line]:
             new, of = track_scores(20 * TRACKS, np.random.default_rng([seed, number, 1]))
             measured = measure_run_length(found.test, new, number, of)
             realised.append(measured["images"] / max(1, measured["flags"]))
-        yield Line.of(
+        yield RedrawLine.of(
             f"streams of whole tracks of up to {ROWS_OF_A_TRACK} images, images to a false flag",
             run_length, realised, [r < run_length for r in realised],
         )  # fmt: skip

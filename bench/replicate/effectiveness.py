@@ -86,7 +86,7 @@ def unseen_table(study: Study, datasets: Iterable[DatasetEntry]) -> list[Row]:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class MonitorResult:
     """One monitor on one model's test rows."""
 
     dataset: str
@@ -102,7 +102,9 @@ class Result:
         return Confusion.of(self.alarm, self.wrong)
 
 
-def results(folder: Path, datasets: Iterable[DatasetEntry], constant: set[str]) -> list[Result]:
+def results(
+    folder: Path, datasets: Iterable[DatasetEntry], constant: set[str]
+) -> list[MonitorResult]:
     """All verdict files of a run; ``constant`` names the models with one answer only."""
     found = []
     for entry in datasets:
@@ -113,7 +115,7 @@ def results(folder: Path, datasets: Iterable[DatasetEntry], constant: set[str]) 
                     if path.is_file():
                         read = verdicts.read(path)[0]
                         found.append(
-                            Result(
+                            MonitorResult(
                                 entry.name, model, monitor.name, form, model in constant,
                                 read.alarm, read.wrong,
                             )
@@ -121,7 +123,7 @@ def results(folder: Path, datasets: Iterable[DatasetEntry], constant: set[str]) 
     return found
 
 
-def effectiveness_table(study: Study, table: str, found: Iterable[Result]) -> list[Row]:
+def effectiveness_table(study: Study, table: str, found: Iterable[MonitorResult]) -> list[Row]:
     """Table 5, 7 or 8: a row a model. ``equal``: do the counts as published equal the printed
     ones, with TP and FP exchanged where the table exchanges them?"""
     method, exchanged = EFFECTIVENESS[table]
@@ -148,7 +150,7 @@ def effectiveness_table(study: Study, table: str, found: Iterable[Result]) -> li
     return list(rows.values())
 
 
-def mean_mcc(found: list[Result], form: str, *, constant: bool | None = False) -> list[Row]:
+def mean_mcc(found: list[MonitorResult], form: str, *, constant: bool | None = False) -> list[Row]:
     """Mean MCC over models, a monitor a row: of those where it is defined (of a monitor that never
     or always alarms it is not), and with 0 in place of the undefined. The interval is for new test
     rows, drawn for all models of a data set together. ``constant``: of which models; None: all."""
@@ -182,7 +184,7 @@ def printed_mean_mcc(study: Study, models: set[str]) -> dict[str, float]:
     return found
 
 
-def _interval_of_mean(group: list[Result]) -> Interval | None:
+def _interval_of_mean(group: list[MonitorResult]) -> Interval | None:
     rng = np.random.default_rng(0)
     of_models = []
     for dataset in dict.fromkeys(r.dataset for r in group):

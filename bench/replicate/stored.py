@@ -8,7 +8,7 @@ import csv
 import numpy as np
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.replicate.effectiveness import Result
+from edgemon.bench.replicate.effectiveness import MonitorResult
 from edgemon.bench.replicate.study import OutputsEntry, Study
 from edgemon.bench.replicate.tools import DEPLOYABLE, PUBLISHED, judge_by_rules
 from edgemon.bench.verdicts import VERDICTS
@@ -16,7 +16,7 @@ from edgemon.compiler.methods.selfchecker import SelfChecker
 from edgemon.runtime.evaluation import Verdict
 
 
-def stored_results(study: Study, entry: OutputsEntry) -> list[Result]:
+def stored_results(study: Study, entry: OutputsEntry) -> list[MonitorResult]:
     """As published for every tool whose outputs there are; deployable for SelfChecker alone."""
     path = study.file(entry.layer_classes)
     try:
@@ -38,7 +38,7 @@ def stored_results(study: Study, entry: OutputsEntry) -> list[Result]:
         if file:
             alarms[method, PUBLISHED] = _notifications(study, file, entry.name, len(wrong))
     return [
-        Result(entry.name, entry.name, monitor, form, False, np.asarray(alarm), wrong)
+        MonitorResult(entry.name, entry.name, monitor, form, False, np.asarray(alarm), wrong)
         for (monitor, form), alarm in alarms.items()
     ]
 

@@ -27,7 +27,7 @@ ON_ITS_SIDE = 5  # and the orientations above
 
 
 @dataclass(frozen=True)
-class Look:
+class ImageForm:
     """What a file's header says. ``oriented``: does EXIF say that it is to be turned?"""
 
     size: Size
@@ -36,7 +36,7 @@ class Look:
     frames: int
 
 
-def look(file: Path, *, turned: bool) -> Look:
+def look(file: Path, *, turned: bool) -> ImageForm:
     """The size is that of the image as it is read, ``turned`` or not."""
     from PIL import Image
 
@@ -53,7 +53,7 @@ def look(file: Path, *, turned: bool) -> Look:
         )
     if turned and orientation >= ON_ITS_SIDE:
         size = size[1], size[0]
-    return Look(size, mode, orientation != UPRIGHT, frames)
+    return ImageForm(size, mode, orientation != UPRIGHT, frames)
 
 
 def decode(file: Path, mode: str, *, turned: bool) -> Array:

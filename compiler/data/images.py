@@ -16,7 +16,7 @@ from edgemon.compiler.data.image_files import (
     GRAY_MODES,
     HIDDEN,
     SUFFIXES,
-    Look,
+    ImageForm,
     Size,
     decode,
     look,
@@ -154,7 +154,7 @@ def _write(
                 progress(done, len(files))
 
 
-def _warn_of_guesses(seen: Sequence[Look], pictures: Pictures, warn: Warn) -> None:
+def _warn_of_guesses(seen: Sequence[ImageForm], pictures: Pictures, warn: Warn) -> None:
     count = f"of {len(seen):,} images"
     turned = sum(s.oriented for s in seen)
     if turned and pictures.exif == "ignore":

@@ -41,7 +41,7 @@ CRC_AT = 28  # in the header
 
 @dataclass(frozen=True)
 class MutationScore:
-    """Flips that vectors were not chosen by: how many were tried, how many change a verdict or
+    """BitFlips that vectors were not chosen by: how many were tried, how many change a verdict or
     the class of a candidate row, and how many of these the self-test finds."""
 
     vectors: int
@@ -134,7 +134,7 @@ def _drawn(program: Program, base: list[Array], rng: np.random.Generator) -> Ite
 
 
 @dataclass(frozen=True, eq=False)
-class Flips:
+class BitFlips:
     """What flipped bits do to candidate rows: (flips, rows) each."""
 
     seen: Bools  # does a score, a verdict or the class change?
@@ -163,7 +163,7 @@ class Mutants:
         half = len(bits) // 2
         self.learn, self.held_out = self._try(bits[:half]), self._try(bits[half:])
 
-    def _try(self, bits: npt.NDArray[np.int64]) -> Flips:
+    def _try(self, bits: npt.NDArray[np.int64]) -> BitFlips:
         seen, harmful = [], []
         for bit in bits.tolist():
             found = self._evaluated(bit)
@@ -176,7 +176,7 @@ class Mutants:
                 changed |= score.view(f"i{score.itemsize}") != right.view(f"i{right.itemsize}")
             seen.append(changed)
         rows = len(self._taps[0])
-        return Flips(np.array(seen, bool).reshape(-1, rows), np.array(harmful, bool))
+        return BitFlips(np.array(seen, bool).reshape(-1, rows), np.array(harmful, bool))
 
     def _evaluated(self, bit: int) -> Evaluation | None:
         file = bytearray(self._file)
@@ -194,7 +194,7 @@ def seal(file: bytearray) -> None:
     struct.pack_into("<I", file, CRC_AT, crc)
 
 
-def _cover(flips: Flips, most: int) -> list[int]:
+def _cover(flips: BitFlips, most: int) -> list[int]:
     """Rows that together see the most harmful flips, greedily; then the most flips of any kind."""
     chosen: list[int] = []
     for left in (flips.seen[flips.harmful], flips.seen[~flips.harmful]):

@@ -24,7 +24,7 @@ OUTER = 0.001  # of the values, at either end, that do not count as use
 @dataclass(frozen=True)
 class InputRange:
     """How an integer input is filled: the share of values that were ``clipped``, the share of its
-    ``range`` (real values) that lies between the outer values, and what was ``given`` (real values).
+    ``range`` (real values) between the outer values, and what was ``given`` (real values).
     """
 
     clipped_share: float

@@ -130,7 +130,7 @@ def _average_precision(positives: Array, others: Array) -> float:
 
 
 def _fpr_at_tpr(wrongs: Array, rights: Array) -> float:
-    """The false-alarm rate where CAUGHT are caught, from counts at descending scores; NaN without wrong or right rows."""
+    """From counts at descending scores; NaN without wrong or right rows."""
     caught, alarms = np.cumsum(wrongs), np.cumsum(rights)
     if not caught[-1] or not alarms[-1]:
         return np.nan

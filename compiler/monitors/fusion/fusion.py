@@ -38,7 +38,7 @@ QUANTILE = 0.99  # of correct held-out rows; explanations compare with it
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class FusionTerm:
     """One signal of a fusion: what it adds to the score."""
 
     member: MonitorEstimator
@@ -164,12 +164,14 @@ class FusionMonitor(MonitorEstimator):
         self.left_out_ |= {c.signal: c.left_out for c in self.choices_ if c.left_out}
         kept = [own[c.index] for c in self.choices_ if c.kept]
         weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
-        self.terms_: list[Term] = []
+        self.terms_: list[FusionTerm] = []
         stack = np.zeros(len(scores))
         for i, weight in zip([*kept, *new], weights, strict=True):
             if weight > 0:
                 usual = float(np.quantile(scores[right, i], QUANTILE))
-                self.terms_.append(Term(self.members_[i], surprises[i], weight, usual, i in new))
+                self.terms_.append(
+                    FusionTerm(self.members_[i], surprises[i], weight, usual, i in new)
+                )
                 if i in kept:
                     stack += _looked_up(self.terms_[-1].table, scores[:, i])
             else:
