@@ -20,7 +20,7 @@ from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.terminal import quiet_interpreter
+from edgemon.compiler.terminal import Terminal, quiet_interpreter
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
@@ -160,3 +160,44 @@ def _processor() -> str:
         return next(v.partition(":")[2].strip() for v in lines if v.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor()
+
+
+def show(terminal: Terminal, document: dict[str, Any]) -> None:
+    """The document for people."""
+    columns = ("min", "p50", "p90", "p99", "max")
+    rows = (("model alone", "model_us"), ("model + monitors", "with_monitors_us"))
+    terminal.table(
+        (f"us an image, {document['rounds']:,} interleaved rounds", *columns),
+        [(label, *(document[key][c] for c in columns)) for label, key in rows],
+    )
+    terminal.note(f"overhead: {document['overhead_ratio']:.4f} (ratio of minima)")
+    if document["second_inference"]:
+        terminal.note(
+            "model + monitors makes a second inference of the model for each image, on the "
+            "mirrored image; it counts in the overhead, and in the shares of the model below"
+        )
+    terminal.table(
+        ("monitor in C, ns", *columns, "of the model"),
+        [
+            (
+                m["name"],
+                *(m["c_ns_distribution"][c] for c in columns),
+                f"{m['share_of_model']:.3%}",
+            )
+            for m in document["monitors"]
+        ],
+    )
+    device = document["device"]
+    if device:
+        terminal.note(
+            f"flash {device['flash_bytes']:,} bytes (artifact {device['artifact_bytes']:,}, "
+            f"runtime {device['code_bytes']:,}); RAM {device['ram_bytes']:,} bytes (workspace "
+            f"{device['workspace_bytes']:,}, structs {device['structs_bytes']:,}, stack at most "
+            f"{device['stack_bytes']:,}) on {document['environment']['target']}"
+        )
+    if document["process_peak_bytes"]:
+        terminal.note(f"process peak {document['process_peak_bytes'] / 1e6:.0f} MB")
+    for line in document["budget"]:
+        state = "met" if line["met"] else "MISSED"
+        measured = f"{line['measured']:.6g} of {line['limit']:.6g}"
+        terminal.note(f"budget {line['name']}: {measured}, {state}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -31,7 +31,7 @@ def bench(
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
     from edgemon.bench import budget as budgets
-    from edgemon.bench.benchmark import run_benchmark
+    from edgemon.bench.benchmark import run_benchmark, show
     from edgemon.compiler.terminal import Terminal
 
     limits = budgets.parse(budget)
@@ -40,10 +40,10 @@ def bench(
         bundle, data, limits=limits, rounds=rounds, target_name=target, threads=threads,
         label_column=label_column, reporter=terminal,
     )  # fmt: skip
-    _show(terminal, document)
+    show(terminal, document)
     terminal.document(document)
     budgets.require(
-        [budgets.Line(v["name"], v["limit"], v["measured"]) for v in document["budget"]]
+        [budgets.BudgetLine(v["name"], v["limit"], v["measured"]) for v in document["budget"]]
     )
 
 
@@ -177,46 +177,6 @@ def compare(
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
-
-
-def _show(terminal: Any, document: dict[str, Any]) -> None:
-    columns = ("min", "p50", "p90", "p99", "max")
-    rows = (("model alone", "model_us"), ("model + monitors", "with_monitors_us"))
-    terminal.table(
-        (f"us an image, {document['rounds']:,} interleaved rounds", *columns),
-        [(label, *(document[key][c] for c in columns)) for label, key in rows],
-    )
-    terminal.note(f"overhead: {document['overhead_ratio']:.4f} (ratio of minima)")
-    if document["second_inference"]:
-        terminal.note(
-            "model + monitors makes a second inference of the model for each image, on the "
-            "mirrored image; it counts in the overhead, and in the shares of the model below"
-        )
-    terminal.table(
-        ("monitor in C, ns", *columns, "of the model"),
-        [
-            (
-                m["name"],
-                *(m["c_ns_distribution"][c] for c in columns),
-                f"{m['share_of_model']:.3%}",
-            )
-            for m in document["monitors"]
-        ],
-    )
-    device = document["device"]
-    if device:
-        terminal.note(
-            f"flash {device['flash_bytes']:,} bytes (artifact {device['artifact_bytes']:,}, "
-            f"runtime {device['code_bytes']:,}); RAM {device['ram_bytes']:,} bytes (workspace "
-            f"{device['workspace_bytes']:,}, structs {device['structs_bytes']:,}, stack at most "
-            f"{device['stack_bytes']:,}) on {document['environment']['target']}"
-        )
-    if document["process_peak_bytes"]:
-        terminal.note(f"process peak {document['process_peak_bytes'] / 1e6:.0f} MB")
-    for line in document["budget"]:
-        state = "met" if line["met"] else "MISSED"
-        measured = f"{line['measured']:.6g} of {line['limit']:.6g}"
-        terminal.note(f"budget {line['name']}: {measured}, {state}")
 
 
 @app.command()
