@@ -55,7 +55,7 @@ def require_own(path: Path) -> None:
 
 
 def parse(path: Path, text: str | bytes) -> Any:
-    """A configuration from JSON. Raises BackendError if it is too large, too deep, or none."""
+    """A configuration from JSON. Raises BackendError if it is too large, too deep, or not JSON."""
     if len(text) > MOST_CONFIG_BYTES:
         raise BackendError(
             f"{path}: its configuration has {len(text):,} bytes; edgemon reads at most "
@@ -66,14 +66,14 @@ def parse(path: Path, text: str | bytes) -> Any:
     except RecursionError:
         raise BackendError(f"{path}: its configuration is nested too deeply") from None
     except ValueError:
-        raise BackendError(f"{path}: is damaged: its configuration is no JSON") from None
+        raise BackendError(f"{path}: is damaged: its configuration is not JSON") from None
 
 
 def require_own_classes(path: Path, config: Any) -> None:
     """Raises BackendError if a configuration names a class or function that is not on the list,
     at whatever depth: in nested models, wrappers, cells, initialisers or activations."""
     if not isinstance(config, dict):
-        raise BackendError(f"{path}: is damaged: its configuration describes no model")
+        raise BackendError(f"{path}: is damaged: its configuration does not describe a model")
     # How it was trained: nobody reads it (compile=False), and own losses are common.
     model = {key: value for key, value in config.items() if key != "compile_config"}
     for found, owner in _objects(path, model):
@@ -150,7 +150,7 @@ def _attribute(path: Path, file: Any) -> str | bytes | None:
         )
     text = file.attrs["model_config"]
     if not isinstance(text, str | bytes):
-        raise BackendError(f"{path}: is damaged: its configuration is no text")
+        raise BackendError(f"{path}: is damaged: its configuration is not text")
     return text
 
 

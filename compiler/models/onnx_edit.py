@@ -12,7 +12,7 @@ import onnx
 
 from edgemon.compiler.models.graph import Tensor, UnsupportedError
 from edgemon.compiler.models.onnx_graph import Found, attributes, stored_tensors
-from edgemon.compiler.models.selection import fitting
+from edgemon.compiler.models.selection import fitting, unknown_input
 
 Array = npt.NDArray[Any]
 
@@ -76,9 +76,7 @@ def fix_inputs(model: Any, values: Mapping[str, Array]) -> None:
     entries = {i.name: i for i in model.graph.input}
     for name, value in values.items():
         if name not in entries:
-            raise UnsupportedError(
-                f"--input {name}: it has no such input; there are {', '.join(entries)}"
-            )
+            raise unknown_input(name, entries)
         tensor = entries[name].type.tensor_type
         shape = tuple(d.dim_value if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))

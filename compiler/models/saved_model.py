@@ -104,7 +104,7 @@ def require_pure(folder: Path) -> None:
     try:
         saved.ParseFromString(path.read_bytes())
     except DecodeError:
-        raise BackendError(f"is damaged: its {GRAPH} is no SavedModel") from None
+        raise BackendError(f"is damaged: its {GRAPH} is not a SavedModel") from None
     for node, function in _nodes(saved):
         if node.op in WRITE:
             _take_out(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 @dataclass(frozen=True)
 class Selection:
     """``output``: the tensor with the class scores, by name; "" leaves it to the front end.
-    ``inputs``: values of the inputs that are no data, by name."""
+    ``inputs``: values of the inputs that data does not fill, by name."""
 
     output: str = ""
     inputs: Mapping[str, Array] = field(default_factory=dict)
@@ -86,6 +86,13 @@ def described(value: Array) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def unknown_input(name: str, inputs: Iterable[str]) -> UnsupportedError:
+    """What is raised for a value of an input that the model does not have."""
+    return UnsupportedError(
+        f"--input {name}: the model has no such input; its inputs are {', '.join(inputs)}"
+    )
+
+
 def fitting(tensor: Tensor, value: Array) -> Array:
     """The value in the dtype of an input that takes it. Raises UnsupportedError if its shape is
     another, or the dtype does not have its values."""
@@ -101,8 +108,8 @@ def fitting(tensor: Tensor, value: Array) -> Array:
         found.dtype.kind != "f" or value.dtype.kind != "f"
     ):
         raise UnsupportedError(
-            f"--input {tensor.name}: the array has values that {tensor.dtype}, which the "
-            "input takes, has not"
+            f"--input {tensor.name}: the array has values that do not fit the input's "
+            f"{tensor.dtype}"
         )
     return found
 
@@ -111,7 +118,7 @@ def _load(text: str, path: Path) -> Array:
     try:
         found = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        why = getattr(error, "strerror", None) or "it is no .npy file of numbers"
+        why = getattr(error, "strerror", None) or "it is not a .npy file of numbers"
         raise ModelError(f"--input {text}: cannot read the file: {why}") from None
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
         raise ModelError(f"--input {text}: give a .npy file with one array of numbers")

@@ -71,7 +71,7 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     named = [t for t in graph.tensors if t.name == text]
     named = named or [t for t in graph.tensors if text and t.name.endswith(text)]
     if len(named) != 1:
-        problem = "is no tensor or rule" if not named else f"fits {len(named)} tensors"
+        problem = "is not a tensor or a rule" if not named else f"fits {len(named)} tensors"
         candidates = named or [t for t in graph.tensors if obstacle(graph, t) is None]
         shown = ", ".join(repr(t.name) for t in candidates[:12])
         more = f" and {len(candidates) - 12} more" if len(candidates) > 12 else ""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.models.graph import Graph, Tensor, UnsupportedError
-from edgemon.compiler.models.selection import fitting
+from edgemon.compiler.models.selection import fitting, unknown_input
 from edgemon.compiler.models.tflite_graph import decoded
 
 ALIGNMENT = 16
@@ -80,8 +80,7 @@ def fix_inputs(content: bytes, graph: Graph, values: Mapping[str, Array]) -> byt
     for name, value in values.items():
         index = next((i for i in graph.inputs if name in _input_names(graph.tensors[i])), None)
         if index is None:
-            names = ", ".join(graph.tensors[i].name for i in graph.inputs)
-            raise UnsupportedError(f"--input {name}: it has no such input; there are {names}")
+            raise unknown_input(name, (graph.tensors[i].name for i in graph.inputs))
         content = _with_constant(
             content, graph.tensors[index], fitting(graph.tensors[index], value)
         )

@@ -147,11 +147,11 @@ def test_both_formats_are_read(tmp_path: Path, write: Callable[[Path, Any], Path
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ("[" * 100_000, "nested too deeply|no JSON"),
+        ("[" * 100_000, "nested too deeply|not JSON"),
         ('{"a":' * (MOST_NESTED + 2) + "1" + "}" * (MOST_NESTED + 2), "nested too deeply"),
-        ("[]", "describes no model"),
-        ("", "no JSON"),
-        ('{"a": ' + "9" * 5000 + "}", "no JSON"),
+        ("[]", "does not describe a model"),
+        ("", "not JSON"),
+        ('{"a": ' + "9" * 5000 + "}", "not JSON"),
         ('{"a": "' + "x" * MOST_CONFIG_BYTES + '"}', "its configuration has"),
     ],
     ids=["brackets", "deep", "list", "empty", "number", "long"],

@@ -114,7 +114,7 @@ def test_a_link_to_an_endless_file_is_one_sentence(made: Path, tmp_path: Path) -
     endless = made / "plain" / "variables" / "endless"
     endless.symlink_to("/dev/zero")
     try:
-        with pytest.raises(ModelError, match="variables/endless is no file"):
+        with pytest.raises(ModelError, match="variables/endless is not a file"):
             open_model(made / "plain", tmp_path)
     finally:
         endless.unlink()

@@ -89,8 +89,8 @@ def test_tensors_are_chosen_by_rule_by_name_and_by_unique_suffix() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nothing", "is no tensor or rule.*penultimate.*net/conv_2d0"),
-        ("", "is no tensor or rule"),
+        ("nothing", "is not a tensor or a rule.*penultimate.*net/conv_2d0"),
+        ("", "is not a tensor or a rule"),
         ("weights0", "is a constant"),
     ],
 )

@@ -200,7 +200,11 @@ def test_all_inputs_but_one_can_be_fixed(kind: str, tmp_path: Path, tiny_data: P
     ("name", "value", "said"),
     [
         ("gain", np.zeros((2,), np.float32), r"has the shape \(2,\), the input \(1\)"),
-        ("volume", np.zeros((1,), np.float32), "it has no such input; there are x, gain"),
+        (
+            "volume",
+            np.zeros((1,), np.float32),
+            "has no such input; its inputs are x, gain",
+        ),
     ],
 )
 def test_values_that_fit_no_input_are_refused(
@@ -211,7 +215,7 @@ def test_values_that_fit_no_input_are_refused(
         open_model(path, tmp_path, _fixed(tmp_path, name, value))
     tflite = write_tiny(tmp_path / "m.tflite", fed=True)
     selection = _fixed(tmp_path, "w2" if name == "gain" else name, value[:1])
-    with pytest.raises(ModelError, match=r"shape \(1,\)|no such input; there are input, w2"):
+    with pytest.raises(ModelError, match=r"shape \(1,\)|no such input; its inputs are input, w2"):
         open_model(tflite, tmp_path, selection)
 
 

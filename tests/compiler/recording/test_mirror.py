@@ -287,7 +287,7 @@ def test_a_tensor_that_is_called_like_a_mirrored_one_gets_another_name() -> None
 
 def test_an_unknown_mirrored_tensor_is_named_without_the_suffix(tiny: Tiny, tmp_path: Path) -> None:
     model = open_model(tiny(), tmp_path)
-    with pytest.raises(ModelError, match="'nothing' is no tensor or rule"):
+    with pytest.raises(ModelError, match="'nothing' is not a tensor or a rule"):
         choose(model.graph, "nothing@mirror")
 
 
