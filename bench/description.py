@@ -14,5 +14,5 @@ def read_description(path: Path, root: Path | None) -> tuple[dict[str, Any], Pat
     content = read_toml(path, str(path), BenchError)
     folder = path.parent if root is None else root
     if not folder.is_dir():
-        raise BenchError(f"--root {folder}: is no folder")
+        raise BenchError(f"--root {folder}: is not a folder")
     return content, folder

@@ -67,7 +67,7 @@ def read(path: Path, name: str = "") -> list[Verdicts]:
             file.seek(0)
             rows = list(_json_lines(path, file) if first == "{" else _csv_lines(path, file))
     except UnicodeDecodeError:
-        raise BenchError(f"{path}: is no text in UTF-8; give CSV or JSON lines") from None
+        raise BenchError(f"{path}: is not text in UTF-8; give CSV or JSON lines") from None
     except OSError as error:
         raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
     if not rows:
@@ -121,7 +121,7 @@ def _csv_lines(path: Path, file: Any) -> Iterable[tuple[int, Row]]:
                 )
             yield reader.line_num, row
     except csv.Error as error:
-        raise BenchError(f"{path}: line {reader.line_num} is no CSV: {error}") from None
+        raise BenchError(f"{path}: line {reader.line_num} is not CSV: {error}") from None
 
 
 def _json_lines(path: Path, file: Any) -> Iterable[tuple[int, Row]]:
@@ -133,7 +133,7 @@ def _json_lines(path: Path, file: Any) -> Iterable[tuple[int, Row]]:
         except ValueError:
             row = None
         if not isinstance(row, dict):
-            raise BenchError(f"{path}: line {number} is no JSON object; give one object a line")
+            raise BenchError(f"{path}: line {number} is not a JSON object; give one object a line")
         if "verdict" not in row:
             raise BenchError(f"{path}: line {number} has no 'verdict'")
         yield number, row
@@ -188,7 +188,8 @@ def _scores(
         if np.isnan(scores[i]):
             if verdict[i] != Verdict.FAULT:
                 raise BenchError(
-                    f"{path}: line {line}: the score {row.get('score')!r} is no number; give every "
+                    f"{path}: line {line}: the score {row.get('score')!r} is not a number; give "
+                    "every "
                     "row a score, or none"
                 )
             scores[i] = np.inf  # a fault is never trusted

@@ -27,7 +27,9 @@ def width_axis(spec: InputSpec, preprocess: Preprocess) -> int:
     shape = spec.shape
     what = f"the model's input {spec.name!r} of shape {shape}"
     if len(shape) not in (2, 3) or sum(n > 1 for n in shape) < 2:
-        raise InputError(f"{what} is no image and has no left and right, so it cannot be mirrored")
+        raise InputError(
+            f"{what} is not an image and has no left and right, so it cannot be mirrored"
+        )
     layout = preprocess.layout_of(spec)
     looks_first = len(shape) == 3 and shape[0] <= FEW_CHANNELS < shape[2]
     if layout == "nhwc" and looks_first and preprocess.layout == "auto":

@@ -91,7 +91,7 @@ class Monitor:
         except ValueError:
             raise ArtifactError("the artifact's metadata is not JSON; compile it again") from None
         if not isinstance(found, dict):
-            raise ArtifactError("the artifact's metadata is no JSON object; compile it again")
+            raise ArtifactError("the artifact's metadata is not a JSON object; compile it again")
         return found
 
     @property
@@ -184,7 +184,7 @@ def most_work() -> int:
         return MAX_WORK
     if not (stated.isascii() and stated.isdigit() and len(stated) <= 18):
         raise ArtifactError(
-            f"{VARIABLE} is no number of element operations: give digits alone, as {MAX_WORK}"
+            f"{VARIABLE} is not a number of element operations: give digits alone, as {MAX_WORK}"
         )
     return int(stated)
 

@@ -88,7 +88,7 @@ def _real(text: str) -> float:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ PARTS: dict[str, str] = {
     "node": "one node, tap or monitor: to find its data and to call its kernel",
     "row": "the start of an inner loop: of a row of integers, a box, a pattern",
     "sum": "the start of a sum of floats",
-    "ragged": "what a sum of 9 to 64 floats costs more if their number is no multiple of four",
+    "ragged": "what a sum of 9 to 64 floats costs more if their number is not a multiple of four",
     "check": "an element of a float tap, looked at for a NaN",
     "byte": "an element of 8-bit integers, one by one",
     "scalar": "an element of wider integers, or of a search for the largest float",

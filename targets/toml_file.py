@@ -14,4 +14,4 @@ def read_toml(path: Path, where: str, error: type[Exception]) -> dict[str, Any]:
     except OSError as cause:
         raise error(f"{where}: cannot be read: {cause.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
-        raise error(f"{where}: is no TOML: {cause}") from None
+        raise error(f"{where}: is not TOML: {cause}") from None

@@ -17,7 +17,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "model is data": ((DATA, "--data", DATA), "not a model that edgemon can read"),
     "no such data": ((MODEL, "--data", "nowhere.npz"), "no such file"),
-    "data is the model": ((MODEL, "--data", MODEL), "no data that edgemon reads"),
+    "data is the model": ((MODEL, "--data", MODEL), "not data that edgemon can read"),
     "no data at all": ((MODEL,), "give either --data, or all of --fit, --calibrate and --test"),
     "half of the files": ((MODEL, "--fit", DATA), "give either --data, or all of"),
     "overlapping files": (

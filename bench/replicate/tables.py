@@ -106,7 +106,9 @@ def _numbers(path: Path) -> tuple[list[str], npt.NDArray[np.float64]]:
             names = next(csv.reader(file), [])
             values = np.loadtxt(file, delimiter=",", ndmin=2)
     except (ValueError, UnicodeDecodeError) as error:
-        raise BenchError(f"{path}: is no CSV of numbers with one header line: {error}") from None
+        raise BenchError(
+            f"{path}: is not a CSV file of numbers with one header line: {error}"
+        ) from None
     if not values.size or values.shape[1] != len(names):
         raise BenchError(f"{path}: {len(names)} names in its header, {values.shape[1]} columns")
     return [n.strip() for n in names], values

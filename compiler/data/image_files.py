@@ -85,4 +85,4 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _unreadable(file: Path) -> DataError:
-    return DataError(f"{file}: is no image that can be read, or it is damaged; remove it")
+    return DataError(f"{file}: cannot be read as an image, or is damaged; remove it")

@@ -87,7 +87,7 @@ class LabelReader:
 
     def _whole(self, y: Array, first_row: int) -> Labels:
         checks = (
-            (~(np.isfinite(y) & (y == np.floor(y))), "is no whole number; number the classes"),
+            (~(np.isfinite(y) & (y == np.floor(y))), "is not a whole number; number the classes"),
             ((y < 0) | (y > np.iinfo(np.int32).max), "is out of range; count from 0"),
         )
         for wrong, what in checks:

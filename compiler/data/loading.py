@@ -202,6 +202,6 @@ def _read(
         if suffix in SUFFIXES:
             return images.read_image(path, folder, pictures, warn)
     raise DataError(
-        f"{','.join(map(str, named))}: is no data that edgemon reads; give x.npz, x.npy,y.npy, "
+        f"{','.join(map(str, named))}: is not data that edgemon can read; give x.npz, x.npy,y.npy, "
         "a .csv, or a folder of images by class"
     )

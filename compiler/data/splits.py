@@ -150,7 +150,7 @@ def without_overlap(
     if policy == KEEP:
         warn(
             f"equal rows are in two parts ({said}) and are kept; that is sound only where the "
-            "process that gives rows repeats its values, and they are no copies"
+            "process that gives rows repeats its values, and they are not copies"
         )
         return dict(parts)
     seen: set[bytes] = set()

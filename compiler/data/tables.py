@@ -54,9 +54,9 @@ def read_csv(
             table = _Table(path, file, warn)
             return table.write(rows, folder / "x.npy", columns, progress)
     except UnicodeDecodeError:
-        raise DataError(f"{path}: is no UTF-8 text; save it as CSV in UTF-8") from None
+        raise DataError(f"{path}: is not text in UTF-8; save it as CSV in UTF-8") from None
     except csv.Error as error:
-        raise DataError(f"{path}: is no CSV table: {error}") from None
+        raise DataError(f"{path}: is not a CSV table: {error}") from None
 
 
 class _Table:
@@ -232,7 +232,7 @@ class _Table:
                 raise DataError(f"{where}: {_shortened(cell)!r} {problem}")
         or_group = f"; if it is the group, --group {name}" if self._takes_group else ""
         raise DataError(
-            f"{where}: {_shortened(cell)!r} is no number; if this column is the label, give "
+            f"{where}: {_shortened(cell)!r} is not a number; if this column is the label, give "
             f"--label-column {name}{or_group}"
         )
 

@@ -86,7 +86,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     needs: ClassVar[Needs] = Needs.NOTHING
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # of settings that are words
-    from_model: ClassVar[tuple[str, ...]] = ("taps",)  # parameters that are no settings
+    from_model: ClassVar[tuple[str, ...]] = ("taps",)  # parameters that are not settings
     what: ClassVar[str]  # one line for people
     source: ClassVar[str] = ""  # the publication that the method comes from, for people
 

@@ -169,7 +169,7 @@ def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if faults:
         yield (
             "faults",
-            f"{name} gives a fault on {faults:,} test rows: its score is no finite number there.",
+            f"{name} gives a fault on {faults:,} test rows: its score is not finite there.",
         )
 
 

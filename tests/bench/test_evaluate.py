@@ -100,14 +100,14 @@ def test_writes_what_it_reads(tmp_path: Path) -> None:
         (HEADER + "0,1,1,trust,high\n", "line 2: the score 'high'"),
         ("correct,verdict\nperhaps,trust\n", "line 2: correct is 'perhaps'"),
         ('{"verdict": "trust"}\n', "line 1 tells neither"),
-        ('{"verdict": "trust", "correct": true}\n[1]\n', "line 2 is no JSON object"),
+        ('{"verdict": "trust", "correct": true}\n[1]\n', "line 2 is not a JSON object"),
         ('{"correct": true}\n', "line 1 has no 'verdict'"),
         (
             '{"verdict": "trust", "correct": true, "monitors": {"a": "trust", "b": "trust"}}\n'
             '{"verdict": "trust", "correct": true, "monitors": 3}\n',
             "line 2: unknown verdict None",
         ),
-        (b"\xff\xfe\x00\x01", "no text in UTF-8"),
+        (b"\xff\xfe\x00\x01", "not text in UTF-8"),
     ],
 )
 def test_bad_files_are_one_sentence(content: str | bytes, sentence: str, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ GOOD = '[[dataset]]\nname = "T"\nmodels = ["m"]\nmodel_file = "{model}.h5"\n'
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("x = ", "is no TOML"),
+        ("x = ", "is not TOML"),
         ("", "describes no [[dataset]]"),
         ("dataset = 3\n", "must be tables"),
         ('[[dataset]]\nname = "T"\n', "lacks"),
@@ -165,7 +165,7 @@ def _header(columns: int) -> str:
         (("--datasets", "XX"), "unknown data set 'XX'"),
         (("--methods", "oracle"), "unknown method 'oracle'"),
         (("--chart", "pdf"), "there are svg and png"),
-        (("--root", "/nowhere"), "is no folder"),
+        (("--root", "/nowhere"), "is not a folder"),
     ],
 )
 @pytest.mark.usefixtures("shared")

@@ -103,7 +103,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda m: json.dumps(m).replace('"output": 0', '"output": 1, "output": 0', 1),
         "states a key twice",
     ),
-    "a list": (lambda _: "[]", "no JSON object"),
+    "a list": (lambda _: "[]", "not a JSON object"),
     "no JSON": (lambda _: "{", "not JSON"),
 }
 

@@ -53,11 +53,11 @@ def test_an_image_is_mirrored_left_right_whatever_the_layout(layout: str) -> Non
 @pytest.mark.parametrize(
     ("shape", "says"),
     [
-        ((4,), "is no image"),
-        ((1, 4), "is no image"),
-        ((4, 1, 1), "is no image"),
-        ((), "is no image"),
-        ((8, 32, 32, 3), "is no image"),
+        ((4,), "is not an image"),
+        ((1, 4), "is not an image"),
+        ((4, 1, 1), "is not an image"),
+        ((), "is not an image"),
+        ((8, 32, 32, 3), "is not an image"),
         ((32, 1, 3), "one pixel wide"),
         ((1, 28, 28), "declare --preprocess layout=nchw or layout=nhwc"),
         ((3, 32, 32), "declare --preprocess layout=nchw or layout=nhwc"),

@@ -68,7 +68,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_json_that_python_cannot_take_is_an_error(name: str, copy: Path) -> None:
     text = ODD[name].encode("utf-8", "surrogatepass")
-    with pytest.raises(ValueError, match=r"nested|64 bits|largest|no number|decode"):
+    with pytest.raises(ValueError, match=r"nested|64 bits|largest|not a number|decode"):
         parse_json(text)
     (copy / "manifest.json").write_bytes(text)
     with pytest.raises(ArtifactError):
@@ -138,11 +138,11 @@ def test_onnx_is_opened_from_its_content_too(tmp_path: Path) -> None:
 
 
 DAMAGED: dict[str, dict[str, object]] = {
-    "a threshold that is no number": {"decision_threshold": "much"},
+    "a threshold that is not a number": {"decision_threshold": "much"},
     "no threshold": {"decision_threshold": None},
     "taps that are no list": {"taps": 3},
     "no taps": {"taps": []},
-    "an output that is no number": {"taps": [{"output": "first"}]},
+    "an output that is not a number": {"taps": [{"output": "first"}]},
 }
 
 

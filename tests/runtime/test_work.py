@@ -110,7 +110,7 @@ def test_the_environment_raises_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
     assert monitor.most_work() == MAX_WORK
     for nonsense in ("many", "-1", "1e9", "9" * 40):
         monkeypatch.setenv(VARIABLE, nonsense)
-        with pytest.raises(ArtifactError, match="no number of element operations"):
+        with pytest.raises(ArtifactError, match="not a number of element operations"):
             LoadedMonitor(data)
 
 

@@ -49,7 +49,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
 
 MISTAKES = {
     "no file": ("", "cannot be read"),
-    "no TOML": ("=", "is no TOML"),
+    "no TOML": ("=", "is not TOML"),
     "no toolchain": (PROFILE.partition("[")[0], "the table [toolchain] is missing"),
     "no compiler": (PROFILE.replace('cc = "cc"', ""), "[toolchain]: cc = None: give a text"),
     "flags as text": (PROFILE.replace('["-O2"]', '"-O2"'), "cflags = '-O2': give a list of texts"),

@@ -77,7 +77,7 @@ def test_columns_of_a_csv_name_groups_and_are_no_features(tmp_path: Path) -> Non
         assert _partition(load(path, tmp_path, group=group).groups) == BY_TRACK
     # The numbers of columns in messages are those of the file, not of the features.
     bad = _table(tmp_path, "patient,a,label,b\np,1,0,x\n")
-    with pytest.raises(DataError, match="line 2, column b: 'x' is no number"):
+    with pytest.raises(DataError, match="line 2, column b: 'x' is not a number"):
         load(bad, tmp_path, group="patient")
 
 

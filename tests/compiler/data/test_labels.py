@@ -42,8 +42,8 @@ def test_columns_and_one_hot_rows(values: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ([0.0, 1.5], "label 1.5 .row 1. is no whole number"),
-        ([0.0, np.nan], "no whole number"),
+        ([0.0, 1.5], "label 1.5 .row 1. is not a whole number"),
+        ([0.0, np.nan], "not a whole number"),
         ([0, -1], "label -1 .row 1. is out of range"),
         ([[0.2, 0.8], [0.5, 0.5]], "not one-hot"),
         (np.zeros((2, 2, 2)), "shape"),
@@ -69,8 +69,8 @@ def test_whole_numbers_as_text_are_not_sorted_as_words(form: str) -> None:
         (["0", "-1"], "label -1 .row 1. is out of range; count from 0"),
         (["1", "9" * 30], "label 1e.30 .row 1. is out of range"),
         (["1", "9" * 257], "row 1 has 257 characters"),
-        (["0.0", "nan"], "label nan .row 1. is no whole number"),
-        (["0.0", "1.5"], "label 1.5 .row 1. is no whole number"),
+        (["0.0", "nan"], "label nan .row 1. is not a whole number"),
+        (["0.0", "1.5"], "label 1.5 .row 1. is not a whole number"),
     ],
 )
 def test_text_that_is_no_label_is_one_sentence(words: list[str], says: str) -> None:

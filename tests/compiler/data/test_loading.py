@@ -148,7 +148,7 @@ def test_what_edgemon_does_not_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "d.parquet").touch()
     (tmp_path / "empty").mkdir()
     for spec, says in (
-        ("d.parquet", "is no data that edgemon reads"),
+        ("d.parquet", "is not data that edgemon can read"),
         ("none.npz", "no such file or folder"),
         ("empty", "neither x.npy nor images"),
     ):

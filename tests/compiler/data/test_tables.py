@@ -84,7 +84,7 @@ def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
     [
         ("", {}, "is empty"),
         ("a,b,label\n1,2\n", {}, "line 2 has 2 columns, the first one 3"),
-        ("kind,a\ncat,1\n", {}, "column kind: 'cat' is no number.*--label-column kind"),
+        ("kind,a\ncat,1\n", {}, "column kind: 'cat' is not a number.*--label-column kind"),
         ("a,label\n1,0\n2,\n", {}, "the label of line 3 is empty"),
         (",a,label\n0,1,2\n", {}, "first column has no name.*index=False"),
         (f"a,b\n1,{'x' * 1000}y\n2,3\n", {"label_column": "a"}, "column b: 'x{40}...' is no"),
@@ -101,7 +101,7 @@ def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
         ("1,5;2,5;0\n", {}, "'1,5' has a decimal comma"),
         ('a,label\n"1,234",0\n', {}, "separates thousands"),
         ("a,label\nTrue,0\n", {}, "'True' is a word; write 1 and 0"),
-        ("a,label\n1_000,0\n", {}, "'1_000' is no number"),
+        ("a,label\n1_000,0\n", {}, "'1_000' is not a number"),
         ("a,a,label\n1,2,3\n", {"label_column": "a"}, "two columns are called 'a'"),
     ],
 )
