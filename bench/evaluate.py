@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def _describe(verdicts: Verdicts, seed: int) -> dict[str, Any]:
         "name": verdicts.name,
         "constant_predictor": verdicts.constant,
         "verdicts": verdicts.counts(),
-        **metrics.to_json(),
+        **asdict(metrics),
         "risk_coverage": _curve(verdicts),
     }
 

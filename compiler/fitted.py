@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.cost.bill import Cost
 from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors.estimator import MonitorEstimator
@@ -28,8 +29,8 @@ class Alone:
     thresholds: tuple[float, ...]  # as people are shown scores; one, or one of each class
     quality: Quality
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Alone:
+        return cast(schema.Alone, asdict(self))
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Candidate:
     opinion: tuple[int, int] | None = None
     second_inference: bool = False  # which no cost here includes
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Candidate:
+        return cast(schema.Candidate, asdict(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class FittedMonitor:
             return RANKED.format(what=self.estimator.what)
         return self.estimator.reason()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> schema.Monitor:
         """Thresholds, bytes, quality, and what it learned. Where it has ``class_thresholds``, its
         score is the excess over that of the predicted class."""
         m, without_ranks = self.monitor, self.raw or self.quality

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
+
+from edgemon.compiler.bundle import schema
 
 
 @dataclass(frozen=True)
@@ -15,8 +17,8 @@ class LeftOut:
     monitor: str
     reason: str
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.LeftOut:
+        return cast(schema.LeftOut, asdict(self))
 
     @property
     def sentence(self) -> str:

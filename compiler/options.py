@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
 from edgemon import targets
 from edgemon.compiler import fitting
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import keras
-from edgemon.compiler.models.selection import Selection
+from edgemon.compiler.models.selection import Selection, described
 from edgemon.compiler.monitors import AUTO
 from edgemon.compiler.promise.drift.choice import require_run_length
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, Promise
@@ -52,13 +53,15 @@ class Options:
     budget_kb: float | None = None  # of all monitors together; None: what the target's profile says
     budget_us: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> schema.Options:
         """What the bundle depends on."""
         return {
             "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
             "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
             "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
-            **self.selection.to_json(), "preprocess": self.preprocess.to_json(),
+            "output": self.selection.output,
+            "inputs": {name: described(v) for name, v in self.selection.inputs.items()},
+            "preprocess": cast(schema.Preprocess, self.preprocess.to_json()),
             "label_order": self.label_order,
             "classes": None if self.classes is None else list(self.classes),
             "decision_threshold": self.decision_threshold, "exif": self.exif,

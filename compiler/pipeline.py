@@ -6,58 +6,54 @@ emit -> prove -> report -> write. The folder appears only when everything before
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import resource
-import shutil
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from edgemon import targets
 from edgemon.compiler import budget as budgets
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.bundle import output_folder as outputs
+from edgemon.compiler.bundle import schema
+from edgemon.compiler.bundle.manifest import Accuracy
 from edgemon.compiler.cost.bill import Bill
-from edgemon.compiler.data.classes import Classes, resolve
-from edgemon.compiler.data.images import Pictures
+from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import contents
-from edgemon.compiler.data.sources import Sources, load_sources
+from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.left_out import LeftOut
-from edgemon.compiler.models import keras, open_model, tap_rules
+from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.model import Model, TappedModel
+from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors import MonitorEstimator, parse
+from edgemon.compiler.opening import open_all
 from edgemon.compiler.options import Options
 from edgemon.compiler.promise.drift import guard as drifts
-from edgemon.compiler.promise.realised import realised
+from edgemon.compiler.promise.realised import Realised, realised
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
-from edgemon.compiler.recording import accuracy, evaluation
+from edgemon.compiler.recording import evaluation
+from edgemon.compiler.recording.accuracy import about_input
+from edgemon.compiler.recording.recorded import Recorded
 from edgemon.compiler.recording.recorder import (
+    Look,
     Recorder,
-    finite,
     require_probabilities,
     require_seen,
 )
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.reporter import Progress, Reporter
+from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.robustness import code_errors, kernel_sets
-from edgemon.compiler.taps.assignment import assign_taps
-from edgemon.compiler.taps.safety import follow, settle
-from edgemon.runtime.session import MONITOR
+from edgemon.compiler.taps.choice import ChosenTaps
 
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
 
@@ -68,7 +64,7 @@ def compile_bundle(
     out: Path,
     options: Options = Options(),  # noqa: B008 - immutable
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
-) -> dict[str, Any]:
+) -> schema.Compiled:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
     options.require_sound()
     target = targets.load(options.target)
@@ -83,201 +79,84 @@ def compile_bundle(
         tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name,
     ):
         scratch = Path(scratch_name)
-        model, classes, splits = _open(model_path, sources, scratch, options, reporter)
+        model, classes, splits = open_all(model_path, sources, scratch, options, reporter)
         left_out: list[LeftOut] = []
-        chosen = assign_taps(model, estimators, options.taps, options.preprocess, left_out)
-        logits = tap_rules.suggest(model.graph).get("logits", ())  # they break ties of scores
-        if options.thresholds == "guaranteed":
-            chosen = tuple(dict.fromkeys((*chosen, *logits)))
-        own_kernels = model.kernels(target.kernels)
-        kernels = kernel_sets.parse(options.certify_kernels, model, own_kernels)
+        taps = ChosenTaps.wanted(model, estimators, options, left_out)
+        kernels = kernel_sets.parse(options.certify_kernels, model, model.kernels(target.kernels))
         recorder = Recorder(
-            model, scratch, options.preprocess, own_kernels, classes,
+            model, scratch, options.preprocess, kernels[0], classes,
             workers=options.workers, seed=options.seed,
         )  # fmt: skip
-        decision = recorder.settle(splits.test, options.decision_threshold)
-        if decision is not None:
-            reporter.note(str(decision))
-        model = recorder.model
-        with reporter.stage("looking at input and accuracy"):
-            look = recorder.look(splits)
-        for _, text in accuracy.about_input(look.to_json()):
-            reporter.warn(text)
-        model = recorder.model
+        decision, look = _first_look(recorder, splits, options, reporter)
         if not options.taps:  # what the user named is read, or refused
             with reporter.stage("trying the taps"):
-                moves = settle(model, chosen, recorder.changed_by(splits.test))
-            follow(estimators, moves, left_out)
-            found = (moves.get(t, t) for t in chosen)
-            chosen = tuple(dict.fromkeys(t for t in found if t is not None))
-            logits = tuple(t for t in (moves.get(t, t) for t in logits) if t is not None)
-        tapped = model.with_taps(chosen, scratch / model.tapped_name)
-        recorded = _record(recorder, tapped, splits, kernels[1:], reporter)
+                taps = taps.tried(recorder, splits.test, estimators, left_out)
+        tapped = taps.tap(recorder)
+        recorded = Recorded.of(recorder, tapped, splits, kernels[1:], reporter)
         require_seen(decision, recorded.all.values())
         require_probabilities(tapped, recorded.all.values())
-        accuracies = _accuracies(recorded.all, sources, reporter)
-        look.question.require_expected(
-            look.sample, accuracies["accuracy"], accuracies["rows"], options.expect_accuracy
-        )
-        _warn_of_few_errors(recorded.finite.fit, reporter)
+        accuracy = _accuracy(recorded.all, sources, look, options, reporter)
         fitted = _fit(
-            estimators, tapped, recorded, logits, target.times, classes.names, options, reporter
-        )
+            estimators, tapped, recorded, taps.logits, target.times, classes.names, options,
+            reporter,
+        )  # fmt: skip
         budgets.require_kept(fitted, budget, target)
-        read = {tap.name for tap in fitted.program.taps}
-        if len(read) < len(tapped.taps):  # what no monitor came to read is no output either
-            chosen = tuple(
-                t for t, tap in zip(chosen, tapped.taps, strict=True) if tap.name in read
-            )
-            tapped = model.with_taps(chosen, scratch / model.tapped_name)
-            recorder.compare_taps(tapped, splits.test, recorded.all.test)
-        metadata = manifests.metadata(
-            model, tapped, options.preprocess, target, classes, fitted
-        )  # fmt: skip
-        if recorded.others:
-            metadata["certified_kernels"] = list(kernels)
-        drift, drift_json = drifts.guard(
-            fitted.program, next(iter(fitted.promised), 0), fitted.threshold_rows,
-            recorded.finite.test, fitted.on_test, run_length=options.drift_run_length,
-            confidence=options.promise.confidence, seed=options.seed, reporter=reporter,
-        )  # fmt: skip
-        with reporter.stage("choosing self-test vectors"):
-            vectors, found_damage = self_test.choose(
-                fitted.program, fitted.on_test, recorded.finite.test, options.seed
-            )
-        artifact = flat.write(
-            flat.Artifact(fitted.program, tapped.sha256, metadata, vectors, drift)
+        tapped = taps.without_unread(recorder, tapped, fitted, splits.test, recorded.all.test)
+        emitted = _emit(
+            recorder, tapped, target, classes, fitted, recorded, kernels, options, reporter
         )
-        onnx = onnx_emitter.emit(fitted.program, metadata)
-        with reporter.stage("proving") as progress:
-            proof = _prove(fitted, artifact, onnx, recorded.finite, progress)
-            proof |= recorder.compare_outputs(tapped, splits.test)
+        proof = _prove(fitted, emitted, recorder, tapped, splits, recorded, reporter)
         with reporter.stage("measuring robustness"):
             robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
-        cost = Bill(fitted.program, target.times).together()
-        test = recorded.finite.test
-        came_out = realised(
-            fitted.on_test, {judge.name: judge.calibrated for judge in fitted.judges},
-            options.promise, test, contents(splits.test)[test.rows], options.seed,
+        results = manifests.results(
+            model=recorder.model, tapped=tapped, sources=sources, options=options, look=look,
+            own_labels=recorder.own_labels, decision=decision, accuracy=accuracy, given=splits,
+            rows=recorded.finite, budget=budget, fitted=fitted, left_out=left_out,
+            realised=_realised(fitted, recorded.finite.test, splits.test, options),
+            drift=emitted.drift, robustness=robustness, proof=proof, self_test=emitted.self_test,
+            artifact=emitted.artifact, onnx=emitted.onnx,
+            cost=Bill(fitted.program, target.times).together(),
         )  # fmt: skip
-        manifest = {
-            "edgemon": version("edgemon"),
-            "model": metadata["model"],
-            "data": {k: manifests.source_json(v) for k, v in sources.described().items()},
-            "features": None if (f := splits.fit.features) is None else list(f),
-            "options": options.to_json(),
-            "own_labels": None if recorder.own_labels is None else recorder.own_labels.to_json(),
-            "decision": None if decision is None else decision.to_json(),
-            "accuracy": accuracies["accuracy"],
-            "clipped_share": None if look.spread is None else look.spread.clipped_share,
-            "input": look.to_json(),
-            "accuracy_by_split": accuracies["by_split"],
-            "rows": {name: len(data) for name, data in splits.items()},
-            "groups": manifests.groups_json(options.group, recorded.finite, fitted),
-            "budget": asdict(budget),
-            "monitors": [judge.to_json() for judge in fitted.judges],
-            "comparison": [c.to_json() for c in fitted.comparison],
-            "together": fitted.together.to_json(),
-            "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
-            "realised": came_out.to_json(),
-            "drift": drift_json,
-            "robustness": robustness,
-            "proof": proof,
-            "self_test": found_damage.to_json(),
-            "bytes": {"artifact": len(artifact), "onnx": len(onnx), "monitors": cost.size_bytes},
-            "estimated_us": cost.microseconds,
-            "sha256": {
-                MONITOR: hashlib.sha256(artifact).hexdigest(),
-                outputs.ONNX: hashlib.sha256(onnx).hexdigest(),
-                tapped.path.name: tapped.sha256,
-            },
-        }
         with reporter.stage("writing the report"):
-            manifest["report"] = outputs.REPORT
-            hashes, manifest["findings"] = _report(
-                folder, fitted, recorded.finite, options.promise, manifest, metadata, artifact
-            )
-            manifest["sha256"] |= hashes
-        _write(folder, options, artifact, onnx, tapped, manifest, splits)
+            manifest = _report(folder, fitted, recorded.finite, options.promise, results, emitted)
+        outputs.write(
+            folder, emitted.artifact, emitted.onnx, tapped.path, manifest,
+            splits.map(lambda _, data: data.numbers), c_header=options.c_header,
+        )  # fmt: skip
     return {**manifest, "peak_memory_bytes": _peak_memory(recorded.finite)}
 
 
-def _open(
-    path: Path, sources: Sources, scratch: Path, options: Options, reporter: Reporter
-) -> tuple[Model, Classes, Splits[Dataset]]:
-    with reporter.stage("opening the model"):
-        model = open_model(path, scratch, options.selection)
-        model.require_classifier()
-    if model.prepared is not None and model.prepared.left_out:
-        reporter.note(model.prepared.sentence)
-    with reporter.stage("reading the data") as progress:
-        splits = load_sources(
-            sources, scratch, seed=options.seed, label_column=options.label_column,
-            pictures=Pictures.of(options.preprocess, model.input, options.exif),
-            group=options.group, repeats=options.repeats, shared_rows=options.shared_rows,
-            progress=progress, warn=reporter.warn,
-        )  # fmt: skip
-    classes, numbered = resolve(
-        dict(splits.items()), model.n_classes, order=options.label_order, given=options.classes,
-        of_model=model.class_names, warn=reporter.warn,
-    )  # fmt: skip
-    splits = Splits(**numbered)
-    if options.convert == "int8":
-        with reporter.stage("converting to int8"):
-            model = keras.to_int8(model, splits.fit, options.preprocess, scratch, options.selection)
-    for change in () if model.conversion is None else model.conversion.changed:
-        reporter.note(f"{change}, in the model that runs")
-    return model, classes, splits
+def _first_look(
+    recorder: Recorder, splits: Splits[Dataset], options: Options, reporter: Reporter
+) -> tuple[Decision | None, Look]:
+    decision = recorder.settle(splits.test, options.decision_threshold)
+    if decision is not None:
+        reporter.note(str(decision))
+    with reporter.stage("looking at input and accuracy"):
+        look = recorder.look(splits)
+    for _, text in about_input(look.to_json()):
+        reporter.warn(text)
+    return decision, look
 
 
-@dataclass(frozen=True, eq=False)
-class _Recorded:
-    """Rows by split: all of them, and without those that are faults; threshold rows under other
-    kernel sets."""
-
-    all: Splits[Recording]
-    finite: Splits[Recording]
-    others: list[Recording]
-
-
-def _record(
-    recorder: Recorder, tapped: TappedModel, splits: Splits[Dataset], others: Sequence[str],
-    reporter: Reporter,
-) -> _Recorded:  # fmt: skip
-
-    def recording(name: str, data: Dataset) -> Recording:
-        with reporter.stage(f"recording {len(data)} {name} rows") as progress:
-            return recorder.record(tapped, data, progress)
-
-    rows = splits.map(recording)
-    under_others = []
-    for name in others:
-        what = f"threshold rows under {name} kernels"
-        with reporter.stage(f"recording {what}") as progress:
-            found = recorder.record(tapped, splits.threshold, progress, kernels=name)
-            under_others.append(finite(what, found, reporter))
-    return _Recorded(
-        rows, rows.map(lambda name, r: finite(f"{name} rows", r, reporter)), under_others
-    )
-
-
-def _accuracies(rows: Splits[Recording], sources: Sources, reporter: Reporter) -> dict[str, Any]:
+def _accuracy(
+    rows: Splits[Recording], sources: Sources, look: Look, options: Options, reporter: Reporter
+) -> Accuracy:
     """The model's accuracy, on all rows that are not known to be fit rows, and by split."""
-    together = sources.data is not None
-    found = manifests.accuracies(rows, together=together)
-    reporter.note(
-        f"accuracy {found['accuracy']:.2%} ("
-        + ", ".join(f"{k} {r.correct.mean():.2%} of {len(r)}" for k, r in rows.items())
-        + " rows)"
-    )
-    return {**found, "rows": sum(len(r) for n, r in rows.items() if together or n != "fit")}
+    found = Accuracy.of(rows, together=sources.data is not None)
+    shares = zip(found.by_split.items(), rows.values(), strict=True)
+    each = ", ".join(f"{name} {share:.2%} of {len(r)}" for (name, share), r in shares)
+    reporter.note(f"accuracy {found.share:.2%} ({each} rows)")
+    look.question.require_expected(look.sample, found.share, found.rows, options.expect_accuracy)
+    return found
 
 
 def _fit(
-    estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: _Recorded,
+    estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: Recorded,
     logits: Sequence[Tensor], times: targets.OpTimes | None, class_names: Sequence[str],
     options: Options, reporter: Reporter,
 ) -> Fitted:  # fmt: skip
+    _warn_of_few_errors(recorded.finite.fit, reporter)
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, recorded.finite, options.promise, progress,
@@ -293,24 +172,58 @@ def _fit(
     return fitted
 
 
+@dataclass(frozen=True, eq=False)
+class _Emitted:
+    """The two forms of the monitors, and what is known of the parts that only they have."""
+
+    metadata: Mapping[str, Any]
+    artifact: bytes
+    onnx: bytes
+    drift: schema.Drift | None
+    self_test: self_test.MutationScore
+
+
+def _emit(
+    recorder: Recorder, tapped: TappedModel, target: targets.Target, classes: Classes,
+    fitted: Fitted, recorded: Recorded, kernels: Sequence[str], options: Options,
+    reporter: Reporter,
+) -> _Emitted:  # fmt: skip
+    program, test = fitted.program, recorded.finite.test
+    drift, about_drift = drifts.guard(
+        program, next(iter(fitted.promised), 0), fitted.threshold_rows, test, fitted.on_test,
+        run_length=options.drift_run_length, confidence=options.promise.confidence,
+        seed=options.seed, reporter=reporter,
+    )  # fmt: skip
+    with reporter.stage("choosing self-test vectors"):
+        vectors, found = self_test.choose(program, fitted.on_test, test, options.seed)
+    metadata = manifests.metadata(
+        recorder.model, tapped, options.preprocess, target, classes, fitted,
+        certified=kernels if recorded.others else (),
+    )  # fmt: skip
+    artifact = flat.write(flat.Artifact(program, tapped.sha256, metadata, vectors, drift))
+    onnx = onnx_emitter.emit(program, metadata)
+    return _Emitted(metadata, artifact, onnx, about_drift, found)
+
+
 def _prove(
-    fitted: Fitted, artifact: bytes, onnx: bytes, rows: Splits[Recording],
-    progress: Progress | None,
-) -> dict[str, Any]:  # fmt: skip
+    fitted: Fitted, emitted: _Emitted, recorder: Recorder, tapped: TappedModel,
+    splits: Splits[Dataset], recorded: Recorded, reporter: Reporter,
+) -> schema.Proof:  # fmt: skip
     held_out = (
         block
-        for part in (rows.threshold, rows.test)
+        for part in (recorded.finite.threshold, recorded.finite.test)
         for block in evaluation.blocks(fitted.program, part)
     )
-    proof = prove(artifact, onnx, held_out, progress)
-    proof.require()
-    return proof.to_json()
+    with reporter.stage("proving") as progress:
+        proof = prove(emitted.artifact, emitted.onnx, held_out, progress)
+        proof.require()
+        return {**proof.to_json(), **recorder.compare_outputs(tapped, splits.test)}
 
 
 def _robustness(
-    fitted: Fitted, recorder: Recorder, tapped: TappedModel, recorded: _Recorded,
+    fitted: Fitted, recorder: Recorder, tapped: TappedModel, recorded: Recorded,
     splits: Splits[Dataset], kernels: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
+) -> schema.Robustness:  # fmt: skip
     sample = code_errors.sample(recorded.finite.test, recorder.seed)
     judges = len(fitted.judges)
     lsb = code_errors.measure(fitted.program, sample, judges, recorder.seed)
@@ -327,6 +240,13 @@ def _robustness(
     }
 
 
+def _realised(fitted: Fitted, test: Recording, given: Dataset, options: Options) -> Realised:
+    return realised(
+        fitted.on_test, {judge.name: judge.calibrated for judge in fitted.judges},
+        options.promise, test, contents(given)[test.rows], options.seed,
+    )  # fmt: skip
+
+
 def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
     wrong = int((~fit.correct).sum())
     if wrong < FEW_ERRORS:
@@ -338,39 +258,18 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 def _report(
     folder: Path, fitted: Fitted, rows: Splits[Recording], promise: Promise,
-    manifest: dict[str, Any], metadata: dict[str, Any], artifact: bytes,
-) -> tuple[dict[str, str], list[dict[str, str]]]:  # fmt: skip
-    """Writes both forms of the report; returns their hashes by file name, and the findings."""
+    results: schema.Results, emitted: _Emitted,
+) -> schema.Manifest:  # fmt: skip
+    """Writes both forms of the report; returns the whole manifest."""
     # Where matplotlib keeps its font cache, and that it makes one, is no user's concern.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from edgemon.compiler import report  # here, for its plots take long to import
 
-    document = report.collect(fitted, rows, promise, manifest, metadata, artifact)
-    content = {
-        outputs.REPORT: report.render(document),
-        outputs.REPORT_JSON: json.dumps(document, indent=1, allow_nan=False) + "\n",
-    }
-    for name, text in content.items():
-        (folder / name).write_bytes(text.encode())
-    hashes = {name: hashlib.sha256(t.encode()).hexdigest() for name, t in content.items()}
-    return hashes, document["findings"]
+    document = report.collect(fitted, rows, promise, results, emitted.metadata, emitted.artifact)
+    return manifests.with_report(results, report.write(folder, document), document["findings"])
 
 
-def _write(
-    folder: Path, options: Options, artifact: bytes, onnx: bytes, tapped: TappedModel,
-    manifest: dict[str, Any], splits: Splits[Dataset],
-) -> None:  # fmt: skip
-    (folder / MONITOR).write_bytes(artifact)
-    (folder / outputs.ONNX).write_bytes(onnx)
-    shutil.copyfile(tapped.path, folder / tapped.path.name)
-    if options.c_header:
-        (folder / outputs.C_HEADER).write_text(flat.c_header(artifact))
-    rows: dict[str, Any] = {name: data.numbers for name, data in splits.items()}
-    np.savez_compressed(folder / outputs.SPLITS, **rows)
-    (folder / outputs.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
-
-
-def _peak_memory(rows: Splits[Recording]) -> dict[str, int]:
+def _peak_memory(rows: Splits[Recording]) -> schema.PeakMemory:
     """Peak resident memory of this process and of its largest worker, in bytes."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
     return {"compile": own, "largest_worker": max(r.worker_peak_bytes for r in rows.values())}

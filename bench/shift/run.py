@@ -16,6 +16,7 @@ from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
+from edgemon.compiler.bundle.schema import RunLength
 from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
@@ -170,7 +171,7 @@ def _flags(monitor: Monitor, found: Evaluation, orders: list[Array]) -> dict[str
     }
 
 
-def _run_length(test: DriftTest, found: Evaluation, seed: int) -> dict[str, Any]:
+def _run_length(test: DriftTest, found: Evaluation, seed: int) -> RunLength:
     scores = found.scores[test.monitor][found.verdicts[:, test.monitor] != Verdict.FAULT]
     return measure_run_length(test, scores, seed)
 

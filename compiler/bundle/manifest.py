@@ -1,21 +1,39 @@
-"""What is written beside a monitor: for the device (metadata) and for people (the manifest)."""
+"""What is written beside a monitor: for the device (metadata) and for people (the manifest).
+
+The manifest's fields are those of ``schema``.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from edgemon.compiler.bundle import schema
+from edgemon.compiler.bundle.output_folder import ONNX, REPORT
+from edgemon.compiler.cost.bill import Cost
 from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.fitted import Fitted, FittedMonitor
+from edgemon.compiler.left_out import LeftOut
+from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.models.model import Model, TappedModel
+from edgemon.compiler.options import Options
+from edgemon.compiler.promise.realised import Realised
+from edgemon.compiler.proof.self_test import MutationScore
+from edgemon.compiler.recording.own_labels import OwnLabels
+from edgemon.compiler.recording.recorder import Look
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.preprocess import Preprocess
-from edgemon.targets import Target
+from edgemon.runtime.session import MONITOR
+from edgemon.targets import Budget, Target
 
 
 def metadata(
@@ -25,15 +43,12 @@ def metadata(
     target: Target,
     classes: Classes,
     fitted: Fitted,
+    certified: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a session needs on the device."""
+    """What a session needs on the device; ``certified`` kernel sets, where there are several."""
     return {
         "edgemon": version("edgemon"),
-        "model": {
-            **_origin(model),
-            "tapped_sha256": tapped.sha256,
-            "outputs": len(model.graph.outputs),
-        },
+        "model": describe_model(model, tapped),
         "input": model.input.to_json(),
         "preprocess": preprocess.to_json(),
         "labels": list(classes.names),
@@ -49,6 +64,7 @@ def metadata(
         "score_direction": "higher is more suspicious",
         "tie_rule": "alarm iff score > threshold",
         "rounding_rule": "IEEE 754 to nearest even, no contraction",
+        **({"certified_kernels": list(certified)} if certified else {}),
     }
 
 
@@ -62,26 +78,107 @@ def _monitor_entry(judge: FittedMonitor) -> dict[str, Any]:
     }
 
 
-def _origin(model: Model) -> dict[str, Any]:
+def results(
+    *,
+    model: Model,
+    tapped: TappedModel,
+    sources: Sources,
+    options: Options,
+    look: Look,
+    own_labels: OwnLabels | None,
+    decision: Decision | None,
+    accuracy: Accuracy,
+    given: Splits[Dataset],
+    rows: Splits[Recording],
+    budget: Budget,
+    fitted: Fitted,
+    left_out: Iterable[LeftOut],
+    realised: Realised,
+    drift: schema.Drift | None,
+    robustness: schema.Robustness,
+    proof: schema.Proof,
+    self_test: MutationScore,
+    artifact: bytes,
+    onnx: bytes,
+    cost: Cost,
+) -> schema.Results:
+    """The manifest but for what the report adds. ``given``: rows as they were read; ``rows``: those
+    that are no faults, as recorded. ``cost``: of all monitors together."""
+    return {
+        "edgemon": version("edgemon"),
+        "model": describe_model(model, tapped),
+        "data": {name: source_json(spec) for name, spec in sources.described().items()},
+        "features": None if (f := given.fit.features) is None else list(f),
+        "options": options.to_json(),
+        "own_labels": None if own_labels is None else own_labels.to_json(),
+        "decision": None if decision is None else decision.to_json(),
+        "accuracy": accuracy.share,
+        "clipped_share": None if look.spread is None else look.spread.clipped_share,
+        "input": look.to_json(),
+        "accuracy_by_split": cast(schema.Shares, dict(accuracy.by_split.items())),
+        "rows": cast(schema.Counts, dict(given.map(lambda _, data: len(data)).items())),
+        "groups": groups_json(options.group, rows, fitted),
+        "budget": cast(schema.Budget, asdict(budget)),
+        "monitors": [judge.to_json() for judge in fitted.judges],
+        "comparison": [c.to_json() for c in fitted.comparison],
+        "together": fitted.together.to_json(),
+        "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
+        "realised": realised.to_json(),
+        "drift": drift,
+        "robustness": robustness,
+        "proof": proof,
+        "self_test": self_test.to_json(),
+        "bytes": {"artifact": len(artifact), "onnx": len(onnx), "monitors": cost.size_bytes},
+        "estimated_us": cost.microseconds,
+        "sha256": {
+            MONITOR: hashlib.sha256(artifact).hexdigest(),
+            ONNX: hashlib.sha256(onnx).hexdigest(),
+            tapped.path.name: tapped.sha256,
+        },
+    }
+
+
+def with_report(
+    results: schema.Results, hashes: Mapping[str, str], findings: list[schema.Finding]
+) -> schema.Manifest:
+    """The whole manifest; ``hashes`` of the report's files, by name."""
+    return {
+        **results,
+        "sha256": {**results["sha256"], **hashes},
+        "report": REPORT,
+        "findings": findings,
+    }
+
+
+def describe_model(model: Model, tapped: TappedModel) -> schema.Model:
     """The file that the user gave, and what became of it."""
-    part = {} if model.prepared is None else model.prepared.to_json()
-    part |= {"output_kind": model.output_kind}
+    return {
+        **_origin(model),
+        "tapped_sha256": tapped.sha256,
+        "outputs": len(model.graph.outputs),
+    }
+
+
+def _origin(model: Model) -> schema.Origin:
+    part: schema.Part = {} if model.prepared is None else model.prepared.to_json()
     made = model.conversion
     if made is None:
         given = model if model.prepared is None else model.prepared
-        return {"file": given.path.name, "sha256": given.sha256, **part}
+        return {
+            "file": given.path.name, "sha256": given.sha256, **part,
+            "output_kind": model.output_kind,
+        }  # fmt: skip
+    converted: schema.Conversion = {
+        "to": f"{made.to} TFLite", "by": made.by, "changed": list(made.changed),
+        "sha256": model.sha256,
+    }  # fmt: skip
     return {
-        **part,
-        "file": made.path.name,
-        "sha256": made.sha256,
-        "converted": {
-            "to": f"{made.to} TFLite", "by": made.by, "changed": list(made.changed),
-            "sha256": model.sha256,
-        },
+        **part, "output_kind": model.output_kind, "file": made.path.name, "sha256": made.sha256,
+        "converted": converted,
     }  # fmt: skip
 
 
-def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> dict[str, Any] | None:
+def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> schema.Groups | None:
     """How many groups the rows of each split are of, of how many one row set thresholds (with
     ``per_class`` one of each predicted class), and how many rows those are; None where rows come by
     themselves."""
@@ -90,13 +187,13 @@ def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> dict
     counted = {**dict(rows.items()), "drawn": fitted.draws}
     counts = {n: len(np.unique(r.groups)) for n, r in counted.items() if r.groups is not None}
     return {
-        "by": by, **counts,
+        "by": by, "fit": counts["fit"], "threshold": counts["threshold"], "test": counts["test"],
         "drawn": counts["drawn"] if fitted.promised else None,
         "drawn_rows": len(fitted.draws) if fitted.promised else None,
     }  # fmt: skip
 
 
-def source_json(spec: str) -> dict[str, Any]:
+def source_json(spec: str) -> schema.Source:
     """A data specification, and the hashes of the files it names."""
     files = [Path(p.partition("[")[0]) for p in spec.split(",")]
     hashes = {f.name: _sha256(f) for f in files if f.is_file()}
@@ -108,11 +205,23 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def accuracies(rows: Splits[Recording], *, together: bool) -> dict[str, Any]:
-    """Accuracy over all rows of one data set; with separate files over the held-out ones, since
-    fit rows are often the model's own training rows."""
-    counted = [r for name, r in rows.items() if together or name != "fit"]
-    return {
-        "accuracy": sum(int(r.correct.sum()) for r in counted) / sum(len(r) for r in counted),
-        "by_split": {name: float(r.correct.mean()) for name, r in rows.items()},
-    }
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of rows that the model has right; ``by_split`` also of fit rows that do not
+    count."""
+
+    share: float
+    rows: int  # that count
+    by_split: Splits[float]
+
+    @classmethod
+    def of(cls, rows: Splits[Recording], *, together: bool) -> Accuracy:
+        """Over all rows of one data set; with separate files over the held-out ones, since fit
+        rows are often the model's own training rows."""
+        counted = [r for name, r in rows.items() if together or name != "fit"]
+        count = sum(len(r) for r in counted)
+        return cls(
+            sum(int(r.correct.sum()) for r in counted) / count,
+            count,
+            rows.map(lambda _, r: float(r.correct.mean())),
+        )

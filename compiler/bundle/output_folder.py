@@ -7,13 +7,21 @@ and an old bundle is set aside by a rename before it is looked at, and emptied f
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.bundle.schema import Manifest
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.runtime.formats import MODELS
 from edgemon.runtime.session import MONITOR
@@ -146,6 +154,22 @@ def _remove(old: Path, out: Path) -> None:
             f"{out} is written, but what it replaces could not be removed ({error.strerror}) and "
             f"is now {old}"
         ) from None
+
+
+def write(
+    folder: Path, artifact: bytes, onnx: bytes, model: Path, manifest: Manifest,
+    rows: Splits[npt.NDArray[np.int64]], *, c_header: bool,
+) -> None:  # fmt: skip
+    """A bundle's files but the report. ``model``: the tapped one; ``rows``: the numbers of those of
+    each split."""
+    (folder / MONITOR).write_bytes(artifact)
+    (folder / ONNX).write_bytes(onnx)
+    shutil.copyfile(model, folder / model.name)
+    if c_header:
+        (folder / C_HEADER).write_text(flat.c_header(artifact))
+    arrays: dict[str, Any] = dict(rows.items())
+    np.savez_compressed(folder / SPLITS, **arrays)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 
 
 def _unwritable(out: Path, error: OSError) -> CompileError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.proof.self_test import MutationScore
 from edgemon.compiler.robustness.tables import show_robustness
@@ -15,11 +16,12 @@ SAID_ABOVE = (
     "few_wrong_fit_rows", "left_out", "clipped_input", "narrow_input", "better_alternative",
     "vectors_as_images",
 )  # fmt: skip
+SPLITS: tuple[Literal["fit"], Literal["threshold"], Literal["test"]] = ("fit", "threshold", "test")
 UNRANKED = ("MCC, ties unranked", "AUROC, ties unranked")
 COIN = 0.5  # AUROC of a score without any signal
 
 
-def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> None:
+def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> None:
     """The tables and notes at the end of ``edgemon compile``, from its manifest."""
     target = manifest["options"]["target"]
     timed = manifest["estimated_us"] is not None
@@ -73,12 +75,12 @@ def show_compiled(terminal: Terminal, out: Path, manifest: dict[str, Any]) -> No
     terminal.note(f"report: {out / manifest['report']}")
 
 
-def unranked(monitor: dict[str, Any]) -> tuple[Any, ...]:
+def unranked(monitor: schema.Monitor) -> tuple[Any, ...]:
     """Cells for what a monitor whose ties the softmax ranks is worth without that."""
     return (monitor["raw_mcc"], monitor["raw_auroc"]) if monitor["ties_broken"] else ("", "")
 
 
-def _verdict_row(manifest: dict[str, Any], ranked: bool) -> tuple[Any, ...]:
+def _verdict_row(manifest: schema.Compiled, ranked: bool) -> tuple[Any, ...]:
     """The row for all monitors together; the worst verdict counts."""
     q = manifest["together"]
     return (
@@ -88,7 +90,7 @@ def _verdict_row(manifest: dict[str, Any], ranked: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _show_promise(terminal: Terminal, manifest: dict[str, Any]) -> None:
+def _show_promise(terminal: Terminal, manifest: schema.Compiled) -> None:
     """Whose rate is promised, and beside a promise of the verdict each monitor's own."""
     options, monitors = manifest["options"], manifest["monitors"]
     promised = [m["name"] for m in monitors if m["threshold_from"] == "held-out"]
@@ -127,17 +129,19 @@ def _show_promise(terminal: Terminal, manifest: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
+def _show_groups(terminal: Terminal, manifest: schema.Compiled) -> None:
     groups, rows = manifest["groups"], manifest["rows"]
     if groups is None:
         return
-    counts = ", ".join(f"{name} {n:,} of {groups[name]:,}" for name, n in rows.items())
+    counts = ", ".join(f"{name} {rows[name]:,} of {groups[name]:,}" for name in SPLITS)
     terminal.note(f"rows of groups by {groups['by']}: {counts}")
     if groups["drawn"] is not None:
         kind = "wrong" if manifest["options"]["promise_of"] == "misses" else "right"
         whose, promised = f"of each of {groups['drawn']:,} groups", f"{kind} answer"
         realised = manifest["realised"]
-        row, once = (realised[by]["verdict"]["rate"] for by in ("by_row", "by_set"))
+        row = realised["by_row"]["verdict"]["rate"]
+        by_set = realised["by_set"]
+        once = row if by_set is None else by_set["verdict"]["rate"]
         if manifest["options"]["per_class"]:
             whose = (
                 f"of each predicted class in each of {groups['drawn']:,} groups, "
@@ -152,7 +156,7 @@ def _show_groups(terminal: Terminal, manifest: dict[str, Any]) -> None:
         )
 
 
-def _show_comparison(terminal: Terminal, manifest: dict[str, Any], time: tuple[str, ...]) -> None:
+def _show_comparison(terminal: Terminal, manifest: schema.Compiled, time: tuple[str, ...]) -> None:
     if not manifest["comparison"]:
         return
     terminal.table(
@@ -177,7 +181,7 @@ def _show_comparison(terminal: Terminal, manifest: dict[str, Any], time: tuple[s
         _show_selection(terminal, monitor)
 
 
-def _show_selection(terminal: Terminal, monitor: dict[str, Any]) -> None:
+def _show_selection(terminal: Terminal, monitor: schema.Monitor) -> None:
     """What each further signal of a stack buys, in the order in which they joined."""
     joined = [c for c in monitor["details"].get("selection", ()) if c["kept"]]
     if len(joined) < 2:
@@ -216,7 +220,7 @@ def _short(value: float) -> float:
     return round(value, 4)
 
 
-def _show_budget(terminal: Terminal, manifest: dict[str, Any]) -> None:
+def _show_budget(terminal: Terminal, manifest: schema.Compiled) -> None:
     taken = _cost(manifest["bytes"]["monitors"], manifest["estimated_us"])
     limits = manifest["budget"]["kilobytes"], manifest["budget"]["microseconds"]
     kept = [
@@ -228,7 +232,7 @@ def _show_budget(terminal: Terminal, manifest: dict[str, Any]) -> None:
         terminal.note(f"budget: {'; '.join(kept)}: met")
 
 
-def _show_drift(terminal: Terminal, drift: dict[str, Any] | None) -> None:
+def _show_drift(terminal: Terminal, drift: schema.Drift | None) -> None:
     if drift is None:
         return
     measured = drift["measured"]

@@ -7,12 +7,13 @@ model's last operator says it, or else the values that it was seen to give.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.graph import Graph, Tensor
 from edgemon.compiler.models.roles import Role, activation_name, has_role
@@ -31,11 +32,9 @@ class Decision:
     because: str
     seen: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> schema.Decision:
         """Without what only the compiler needs."""
-        found = asdict(self)
-        del found["seen"]
-        return found
+        return {"threshold": self.threshold, "because": self.because}
 
     def __str__(self) -> str:
         return (

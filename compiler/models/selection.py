@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models.graph import Tensor, UnsupportedError
 
@@ -38,10 +39,6 @@ class Selection:
             found[name] = _load(text, Path(path))
         return cls(output, found)
 
-    def to_json(self) -> dict[str, Any]:
-        """Arrays by their hash, with dtype and shape."""
-        return {"output": self.output, "inputs": {k: described(v) for k, v in self.inputs.items()}}
-
 
 WHOLE = Selection()  # the model as it is
 
@@ -68,7 +65,7 @@ class Prepared:
             f"the classes are told by the output {self.output!r}; the bundle's model lacks {names}"
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> schema.Part:
         """For metadata and reports; JSON types only."""
         return {
             "output": self.output or None,
@@ -77,7 +74,7 @@ class Prepared:
         }
 
 
-def described(value: Array) -> dict[str, Any]:
+def described(value: Array) -> schema.Array:
     """An array by its hash, with dtype and shape; JSON types only."""
     content = np.ascontiguousarray(value).tobytes()
     return {

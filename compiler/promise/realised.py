@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.promise.calibration import independent
 from edgemon.compiler.promise.thresholds import Promise
@@ -46,8 +47,8 @@ class Realised:
     by_set: dict[str, Share] | None  # None where every row stands by itself
     sets: str | None  # what rows have in common: "group" or "values"
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Realised:
+        return cast(schema.Realised, asdict(self))
 
 
 def realised(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
@@ -42,8 +43,8 @@ class Proof:
     first_mismatch: str | None = None
     tolerance: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Parity:
+        return cast(schema.Parity, asdict(self))
 
     def require(self) -> None:
         """Raises ParityError unless everything agrees."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
@@ -63,13 +64,16 @@ class MutationScore:
             f"tables that change a verdict ({self.found} of {self.harmful}; {self.flips} tried)"
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "share": self.share}
+    def to_json(self) -> schema.SelfTest:
+        return {
+            "vectors": self.vectors, "flips": self.flips, "harmful": self.harmful,
+            "found": self.found, "share": self.share,
+        }  # fmt: skip
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> MutationScore:
+    def of(cls, found: schema.SelfTest) -> MutationScore:
         """From the JSON of a manifest."""
-        return cls(*(document[name] for name in ("vectors", "flips", "harmful", "found")))
+        return cls(found["vectors"], found["flips"], found["harmful"], found["found"])
 
 
 def choose(

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.recording import input_range
@@ -59,8 +60,8 @@ class Better:
     only_now: int
     p_value: float
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Better:
+        return cast(schema.Better, asdict(self))
 
     def __str__(self) -> str:
         return (
@@ -70,7 +71,7 @@ class Better:
         )
 
 
-def about_input(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+def about_input(found: schema.Input | None) -> list[tuple[str, str]]:
     """What a first look found (as JSON) that a reader must know, by kind."""
     if found is None:
         return []

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.runtime.errors import NotFiniteError
 from edgemon.runtime.preprocess import FLOAT_INPUTS, InputSpec, Preprocess, to_codes
 
@@ -32,8 +33,8 @@ class InputRange:
     range: tuple[float, float]
     given: tuple[float, float]
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.InputRange:
+        return cast(schema.InputRange, asdict(self))
 
 
 def measure(
@@ -66,7 +67,7 @@ def measure(
     )
 
 
-def problems(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+def problems(found: schema.InputRange | None) -> list[tuple[str, str]]:
     """What is wrong with a range (as JSON), by kind."""
     if found is None:
         return []

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.models import child
 from edgemon.compiler.models.model import Model
@@ -30,8 +31,8 @@ class OwnLabels:
     rows: int
     different: int
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.OwnLabels:
+        return cast(schema.OwnLabels, asdict(self))
 
 
 def compare(
@@ -57,7 +58,7 @@ def compare(
     return OwnLabels(made.label, len(own), int((own != predicted).sum()))
 
 
-def about(found: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
+def about(found: schema.OwnLabels | None) -> Iterator[tuple[str, str]]:
     """A finding, where labels differ; ``found`` as ``to_json`` gives it."""
     if found is not None and found["different"]:
         yield (

@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.loading import Dataset
@@ -42,7 +42,7 @@ class Look:
     better: accuracy.Better | None
     vectors_as: tuple[int, ...] | None = None  # the shape of images that came as vectors
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> schema.Input:
         return {
             "spread": None if self.spread is None else self.spread.to_json(),
             "better": None if self.better is None else self.better.to_json(),
@@ -172,7 +172,7 @@ class Recorder:
         found = self.record(tapped, data)
         return np.asarray(found.codes(tapped.taps[0].name)).view(np.uint8)
 
-    def compare_outputs(self, tapped: TappedModel, data: Dataset) -> dict[str, int]:
+    def compare_outputs(self, tapped: TappedModel, data: Dataset) -> schema.OutputParity:
         """Does tapping leave the model's own output as it was, bit for bit?"""
         sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
         before, after = (self._output_bytes(m, sample) for m in (self.model.untapped(), tapped))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.program.ir import Monitor
 from edgemon.compiler.program.ops.classes import NO_BOX
+from edgemon.compiler.report.schema import Histogram
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -28,12 +29,12 @@ def shown_scores(monitor: Monitor, raw: npt.NDArray[Any]) -> Floats:
     return values
 
 
-def histogram(scores: Floats, wrong: Bools, marks: tuple[float, ...]) -> dict[str, Any]:
+def histogram(scores: Floats, wrong: Bools, marks: tuple[float, ...]) -> Histogram:
     """Counts of right and wrong answers (n,) over ``BINS`` bins, which also span the ``marks``.
     The outermost bins are open. Infinite scores are counted apart; without a finite score there
     are no bins."""
     finite = np.isfinite(scores)
-    document: dict[str, Any] = {
+    document: Histogram = {
         "axis": "linear",
         "edges": [],
         "right": [],
@@ -55,7 +56,7 @@ def histogram(scores: Floats, wrong: Bools, marks: tuple[float, ...]) -> dict[st
     else:
         edges = np.linspace(low, high, BINS + 1)
     clipped = np.clip(scores, edges[0], edges[-1])
-    for name, chosen in (("right", ~wrong), ("wrong", wrong)):
-        document[name] = np.histogram(clipped[chosen & finite], edges)[0].tolist()
+    document["right"] = np.histogram(clipped[~wrong & finite], edges)[0].tolist()
+    document["wrong"] = np.histogram(clipped[wrong & finite], edges)[0].tolist()
     document["edges"] = edges.tolist()
     return document

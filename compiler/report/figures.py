@@ -7,7 +7,7 @@ reader's light or dark theme. The same numbers give the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from io import StringIO
@@ -18,6 +18,9 @@ import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+
+from edgemon.compiler.bundle.schema import Interval
+from edgemon.compiler.report import schema
 
 # What matplotlib draws with, and the variable of the page that takes its place.
 INK, MUTED, RIGHT, WRONG = "#010101", "#020202", "#030303", "#040404"
@@ -33,6 +36,12 @@ DASHES = ("-", "--", "-.")  # beyond six monitors the colours come again with an
 TOGETHER = "all together"
 NOTHING = "no monitor"
 WIDTH = 4.8  # inches
+# Of the metrics that are drawn: name, value without a signal, and how to find value and interval.
+Found = tuple[float | None, Interval | None]
+QUALITIES: tuple[tuple[str, float, Callable[[schema.MetricsReport], Found]], ...] = (
+    ("AUROC", 0.5, lambda m: (m["auroc"], m["auroc_interval"])),
+    ("MCC", 0.0, lambda m: (m["mcc"], m["mcc_interval"])),
+)
 MOST_COLUMNS = 3  # of a legend
 HANDLE, LETTER = 0.42, 0.074  # inches, of a legend's line with its spaces, and of a letter
 
@@ -64,7 +73,7 @@ STYLE = {
 }
 
 
-def risk_coverage(document: dict[str, Any]) -> str:
+def risk_coverage(document: schema.Report) -> str:
     """Share of wrong answers among the trusted, against how many are trusted; a line a monitor,
     with a dot at its threshold."""
     labels = [*(m["name"] for m in document["monitors"]), TOGETHER, NOTHING]
@@ -93,18 +102,18 @@ def risk_coverage(document: dict[str, Any]) -> str:
     return svg[0]
 
 
-def quality(document: dict[str, Any]) -> str:
+def quality(document: schema.Report) -> str:
     """AUROC and MCC of every monitor with their intervals."""
-    entries = list(document["monitors"])
+    entries = [(m["name"], m["metrics"]) for m in document["monitors"]]
     if len(entries) > 1:
-        entries.append({"name": TOGETHER, **document["together"]})
+        entries.append((TOGETHER, document["together"]["metrics"]))
     height = 1.3 + 0.32 * len(entries)
     with _figure("quality", "AUROC and MCC with 95 % intervals", height) as (figure, svg):
         axes: Any = figure.subplots(1, 2, sharey=True)
-        for axis, key, nothing in ((axes[0], "auroc", 0.5), (axes[1], "mcc", 0.0)):
+        for axis, (title, nothing, of) in zip(axes, QUALITIES, strict=True):
             lowest = nothing
-            for y, entry in enumerate(entries):
-                value, interval = entry["metrics"][key], entry["metrics"][f"{key}_interval"]
+            for y, (_, metrics) in enumerate(entries):
+                value, interval = of(metrics)
                 colour = INK if y == len(document["monitors"]) else _line(y)[0]
                 if value is None:
                     axis.text(nothing, y, " n/a", va="center", color=MUTED)
@@ -115,26 +124,26 @@ def quality(document: dict[str, Any]) -> str:
                 axis.plot(value, y, "o", color=colour, markersize=6)
             axis.axvline(nothing, color=MUTED, linestyle=":")
             axis.set_xlim(min(lowest, nothing) - 0.06, 1.02)
-            axis.set_xlabel({"auroc": "AUROC", "mcc": "MCC"}[key])
+            axis.set_xlabel(title)
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.grid(visible=False, axis="y")
-        axes[0].set_yticks(range(len(entries)), [e["name"] for e in entries])
+        axes[0].set_yticks(range(len(entries)), [name for name, _ in entries])
         axes[0].set_ylim(len(entries) - 0.5, -0.5)
     return svg[0]
 
 
-def distribution(monitor: dict[str, Any], number: int) -> str:
+def distribution(monitor: schema.MonitorReport, number: int) -> str:
     """Scores of right and of wrong answers, as shares of each, and the thresholds."""
     bins = monitor["histogram"]
     name = monitor["name"]
     with _figure(f"scores-{number}", f"Scores of {name}", 2.7) as (figure, svg):
         axis: Any = figure.subplots()
         edges = bins["edges"]
-        for group, colour in (("right", RIGHT), ("wrong", WRONG)):
-            total = sum(bins[group]) + bins[f"infinite_{group}"]
+        for group, colour, counts, infinite in _by_answer(bins):
+            total = sum(counts) + infinite
             if not total:
                 continue
-            shares = [count / total for count in bins[group]]
+            shares = [count / total for count in counts]
             if edges:
                 axis.stairs(shares, edges, fill=True, color=colour, alpha=0.35)
                 axis.stairs(shares, edges, color=colour, label=f"{group} ({total:,})")
@@ -164,19 +173,24 @@ def _columns(labels: Sequence[str]) -> int:
     return max(1, min(MOST_COLUMNS, int(WIDTH / widest)))
 
 
-def _beyond(axis: Any, bins: dict[str, Any]) -> None:
+def _beyond(axis: Any, bins: schema.Histogram) -> None:
     """Two bars beside the axis for the infinite scores, which have no place on it."""
     side = axis.inset_axes((1.02, 0, 0.08, 1), sharey=axis)
-    for x, (group, colour) in enumerate((("right", RIGHT), ("wrong", WRONG))):
-        infinite = bins[f"infinite_{group}"]
-        share = infinite / max(1, infinite + sum(bins[group]))
+    for x, (_, colour, counts, infinite) in enumerate(_by_answer(bins)):
+        share = infinite / max(1, infinite + sum(counts))
         side.bar(x, share, color=colour, alpha=0.35, edgecolor=colour)
     side.set_xticks([0.5], ["∞"])
     side.tick_params(left=False, labelleft=False, bottom=False)
     side.grid(visible=False)
 
 
-def _thresholds(axis: Any, monitor: dict[str, Any]) -> None:
+def _by_answer(bins: schema.Histogram) -> Iterator[tuple[str, str, list[int], int]]:
+    """Of right and of wrong answers: name, colour, counts and how many are infinite."""
+    yield "right", RIGHT, bins["right"], bins["infinite_right"]
+    yield "wrong", WRONG, bins["wrong"], bins["infinite_wrong"]
+
+
+def _thresholds(axis: Any, monitor: schema.MonitorReport) -> None:
     alarm, uncertain = monitor["threshold"], monitor["uncertain_above"]
     axis.axvline(alarm, color=INK, linewidth=1.4, label="alarm above")
     if uncertain != alarm:

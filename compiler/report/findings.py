@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
+from edgemon.compiler.bundle.schema import Finding, Monitor
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
+from edgemon.compiler.report import schema
 
 SURE = 1e-3  # p-value below which a difference is no accident
 LEAP = 0.02  # least difference of accuracies that is worth a word
@@ -17,15 +18,15 @@ FEW = 50  # wrong rows: a half of them has a 95 % interval of 36 to 64 %, and of
 MANY_ALARMS = 0.2  # a verdict that alarms on a larger share of right answers is hardly of use
 
 
-def findings(document: dict[str, Any]) -> list[dict[str, str]]:
+def findings(document: schema.Numbers) -> list[Finding]:
     """Warnings about a report's numbers, each with a kind for programs and a text for people."""
     return [{"kind": kind, "text": text} for kind, text in _all(document)]
 
 
-def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     test, fit = document["splits"]["test"], document["splits"]["fit"]
-    yield from about_input(document.get("input"))
-    yield from own_labels.about(document.get("own_labels"))
+    yield from about_input(document["input"])
+    yield from own_labels.about(document["own_labels"])
     if not test["wrong"]:
         yield (
             "no_wrong_test_rows",
@@ -63,10 +64,10 @@ def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _about_the_promise(document)
 
 
-def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _about_leakage(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     """Held-out rows on which the model does far better than it should were perhaps trained on."""
     threshold, test = (_independent(document["splits"][name]) for name in ("threshold", "test"))
-    expected = document["options"].get("expect_accuracy")
+    expected = document["options"]["expect_accuracy"]
     right = threshold["rows"] - threshold["wrong"]
     if expected and right / threshold["rows"] > expected + LEAP:
         p = binomtest(right, threshold["rows"], expected, alternative="greater").pvalue
@@ -88,10 +89,10 @@ def _about_leakage(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _independent(split: dict[str, Any]) -> dict[str, int]:
+def _independent(split: schema.Split) -> dict[str, int]:
     """Counts as of so many independent rows: of rows in groups no more than there are groups."""
     share = 1 if split["groups"] is None else split["groups"] / split["rows"]
-    return {name: round(split[name] * share) for name in ("rows", "wrong")}
+    return {"rows": round(split["rows"] * share), "wrong": round(split["wrong"] * share)}
 
 
 _REMEDIES = (
@@ -103,9 +104,9 @@ _REMEDIES = (
 )
 
 
-def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _about_opinions(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     """A signal that answers better than the model itself should take its place."""
-    for candidate in document.get("comparison", ()):
+    for candidate in document["comparison"]:
         if candidate["opinion"] is None:
             continue
         better, worse = candidate["opinion"]
@@ -118,7 +119,7 @@ def _about_opinions(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _about_ties(monitors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _about_ties(monitors: Sequence[Monitor]) -> Iterator[tuple[str, str]]:
     """What a score is worth that the softmax helps."""
     for monitor in monitors:
         if monitor["ties_broken"] and None not in (monitor["auroc"], monitor["raw_auroc"]):
@@ -131,9 +132,9 @@ def _about_ties(monitors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _about(monitor: schema.MonitorReport) -> Iterator[tuple[str, str]]:
     name, metrics = monitor["name"], monitor["metrics"]
-    if monitor.get("second_inference"):
+    if monitor["second_inference"]:
         yield (
             "second_inference",
             f"{name} needs a second inference of the model for each image, on the mirrored image: "
@@ -165,7 +166,7 @@ def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{name} alarms on no test row. A score with few values can leave none above a "
             "threshold that keeps the promise; --thresholds method takes the method's own.",
         )
-    faults = sum(v["fault"] for v in monitor["verdicts"].values())
+    faults = sum(monitor["verdicts"][group]["fault"] for group in schema.ANSWERS)
     if faults:
         yield (
             "faults",
@@ -173,13 +174,14 @@ def _about(monitor: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _about_the_promise(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _about_the_promise(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     promise = document["promise"]
     if promise is None:
         return
     realised, where = promise["realised"]["by_row"], "the test rows"
-    if promise["realised"]["sets"] == "group":
-        realised, where = promise["realised"]["by_set"], "one row of each test group"
+    by_set = promise["realised"]["by_set"]
+    if by_set is not None and promise["realised"]["sets"] == "group":
+        realised, where = by_set, "one row of each test group"
     promised = promise["monitors"] if promise["whose"] == "monitor" else ["verdict"]
     for name in promised:
         found = realised[name]
@@ -196,9 +198,9 @@ def _about_the_promise(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _about_repeats(promise)
 
 
-def _about_repeats(promise: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _about_repeats(promise: schema.PromiseReport) -> Iterator[tuple[str, str]]:
     realised = promise["realised"]
-    if realised["sets"] != "values":
+    if realised["by_set"] is None or realised["sets"] != "values":
         return
     rows, once = realised["by_row"]["verdict"], realised["by_set"]["verdict"]
     if None not in (rows["rate"], once["rate"]):

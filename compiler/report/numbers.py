@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from edgemon.compiler.bundle.schema import Interval, Monitor, Realised, Results
 from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.report import schema
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.statistics.intervals import CONFIDENCE
@@ -32,10 +36,10 @@ def collect(
     fitted: Fitted,
     rows: Splits[Recording],
     promise: Promise,
-    manifest: dict[str, Any],
-    metadata: dict[str, Any],
+    manifest: Results,
+    metadata: Mapping[str, Any],
     artifact: bytes,
-) -> dict[str, Any]:
+) -> schema.Report:
     """The document ``report.json``.
 
     Args:
@@ -45,7 +49,7 @@ def collect(
     found = fitted.on_test
     wrong = ~rows.test.correct
     runtime = Runtime(artifact)
-    document: dict[str, Any] = {
+    document: schema.Numbers = {
         "format": "edgemon report",
         "version": VERSION,
         "positive": "the model is wrong; an uncertain verdict and a fault count as alarms",
@@ -67,19 +71,12 @@ def collect(
         "clipped_share": manifest["clipped_share"],
         "input": manifest["input"],
         "accuracy": manifest["accuracy"],
-        "splits": {
-            name: {
-                "rows": len(r),
-                "wrong": int((~r.correct).sum()),
-                "groups": None if r.groups is None else len(np.unique(r.groups)),
-            }
-            for name, r in rows.items()
-        },
+        "splits": cast(schema.SplitsReport, dict(rows.map(_split).items())),
         "groups": manifest["groups"],
         "promise": _promise(fitted, promise, manifest["realised"]),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
-            {**entry, **_monitor(fitted, i, judge, wrong)}
+            _monitor(entry, fitted, i, judge, wrong)
             for i, (entry, judge) in enumerate(
                 zip(manifest["monitors"], fitted.judges, strict=True)
             )
@@ -109,7 +106,15 @@ def collect(
     return {**document, "findings": findings(document)}
 
 
-def _promise(fitted: Fitted, promise: Promise, realised: dict[str, Any]) -> dict[str, Any] | None:
+def _split(_name: str, rows: Recording) -> schema.Split:
+    return {
+        "rows": len(rows),
+        "wrong": int((~rows.correct).sum()),
+        "groups": None if rows.groups is None else len(np.unique(rows.groups)),
+    }
+
+
+def _promise(fitted: Fitted, promise: Promise, realised: Realised) -> schema.PromiseReport | None:
     """What the calibrated thresholds guarantee, from how many rows, and what came of it on the test
     rows; None without any."""
     names = [judge.name for judge in fitted.judges if judge.calibrated]
@@ -128,7 +133,9 @@ def _promise(fitted: Fitted, promise: Promise, realised: dict[str, Any]) -> dict
     }
 
 
-def _monitor(fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools) -> dict[str, Any]:
+def _monitor(
+    entry: Monitor, fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools
+) -> schema.MonitorReport:
     monitor, estimator = judge.monitor, judge.estimator
     verdicts, raw = fitted.on_test.verdicts[:, index], fitted.on_test.scores[index]
     scores = shown_scores(monitor, raw)
@@ -140,6 +147,7 @@ def _monitor(fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools) -> 
     n = len(curve.coverage)
     kept = np.unique(np.linspace(0, n - 1, min(n, CURVE_POINTS)).astype(int))
     return {
+        **entry,
         "source": estimator.source,
         "settings": _settings(estimator),
         "steps": sum(cost.steps(fitted.program.only(monitor.name)).values()),
@@ -152,13 +160,13 @@ def _monitor(fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools) -> 
     }
 
 
-def _judged(verdicts: Array, score: Array, wrong: Bools) -> dict[str, Any]:
+def _judged(verdicts: Array, score: Array, wrong: Bools) -> schema.Judged:
     """Metrics of verdicts (n,), how often each occurs, and what it means to trust the rest."""
     alarm = verdicts != Verdict.TRUST
-    metrics = measure(alarm, wrong, score).to_json()
-    counts = {
-        name: {v.name.lower(): int((verdicts[chosen] == v).sum()) for v in Verdict}
-        for name, chosen in (("right", ~wrong), ("wrong", wrong))
+    metrics = cast(schema.BareMetrics, asdict(measure(alarm, wrong, score)))
+    counts: schema.VerdictsReport = {
+        "right": _counts(verdicts[~wrong]),
+        "wrong": _counts(verdicts[wrong]),
     }
     trusted = int((~alarm).sum())
     return {
@@ -175,11 +183,15 @@ def _judged(verdicts: Array, score: Array, wrong: Bools) -> dict[str, Any]:
     }
 
 
-def _complement(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def _counts(verdicts: Array) -> dict[str, int]:
+    return {v.name.lower(): int((verdicts == v).sum()) for v in Verdict}
+
+
+def _complement(interval: Interval | None) -> Interval | None:
     return None if interval is None else (1 - interval[1], 1 - interval[0])
 
 
-def _settings(estimator: MonitorEstimator) -> dict[str, Any]:
+def _settings(estimator: MonitorEstimator) -> dict[str, bool | int | float | str]:
     """The constructor's parameters that a user can choose."""
     return {
         k: v for k, v in estimator.get_params().items() if isinstance(v, (bool, int, float, str))
@@ -188,9 +200,9 @@ def _settings(estimator: MonitorEstimator) -> dict[str, Any]:
 
 def _by_class(
     alarm: Bools, wrong: Bools, rows: Recording, labels: list[str]
-) -> list[dict[str, Any]]:
+) -> list[schema.ClassReport]:
     """How the verdict does on the answers of each class, by the model's prediction."""
-    result = []
+    result: list[schema.ClassReport] = []
     for c, label in enumerate(labels):
         own = rows.predicted == c
         result.append(

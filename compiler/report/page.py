@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from edgemon.compiler.bundle.schema import Interval
 from edgemon.compiler.cost.bill import KILOBYTE
-from edgemon.compiler.report import figures
+from edgemon.compiler.report import figures, schema
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.robustness.tables import tables
 from edgemon.runtime.evaluation import Verdict
@@ -19,7 +20,7 @@ FIRST_ROWS = 20  # of a table; the others are folded
 SPLITS = {"fit": "fit on", "threshold": "thresholds set on", "test": "tested on"}
 
 
-def render(document: dict[str, Any]) -> str:
+def render(document: schema.Report) -> str:
     """The page of a document of ``numbers.collect``. The same document gives the same text."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
                               undefined=StrictUndefined)  # fmt: skip
@@ -46,7 +47,7 @@ def render(document: dict[str, Any]) -> str:
     )
 
 
-def _monitor(monitor: dict[str, Any], number_of: int) -> dict[str, Any]:
+def _monitor(monitor: schema.MonitorReport, number_of: int) -> dict[str, Any]:
     """What the page shows of a monitor beside its numbers."""
     parts = list(facts(monitor["details"]))
     reason = monitor["reason"].format(score="‹score›", threshold=number(monitor["threshold"]))
@@ -61,16 +62,16 @@ def _monitor(monitor: dict[str, Any], number_of: int) -> dict[str, Any]:
     }
 
 
-def _confusion(verdicts: dict[str, dict[str, int]]) -> dict[str, Any]:
+def _confusion(verdicts: schema.VerdictsReport) -> dict[str, Any]:
     """Rows "right" and "wrong", and the verdicts that occur; trust and alarm are always shown."""
     always = {Verdict.TRUST, Verdict.ALARM}
     names = [
         v.name.lower()
         for v in Verdict
-        if v in always or any(counts[v.name.lower()] for counts in verdicts.values())
+        if v in always or any(verdicts[group][v.name.lower()] for group in schema.ANSWERS)
     ]
     rows = []
-    for group in ("right", "wrong"):
+    for group in schema.ANSWERS:
         total = sum(verdicts[group].values())
         cells = [
             {
@@ -110,12 +111,12 @@ def listed(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def share_interval(found: tuple[float, float] | None) -> str:
+def share_interval(found: Interval | None) -> str:
     """An interval of a share."""
     return "" if found is None else f"{100 * found[0]:.1f} to {100 * found[1]:.1f}"
 
 
-def interval(found: tuple[float, float] | None) -> str:
+def interval(found: Interval | None) -> str:
     """An interval of a coefficient."""
     return "" if found is None else f"{found[0]:.2f} to {found[1]:.2f}"
 

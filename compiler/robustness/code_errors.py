@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.evaluation import blocks, evaluate, evaluate_blocks
 from edgemon.compiler.recording.recording import Recording
@@ -91,8 +92,8 @@ class Robustness:
     taps: tuple[str, ...]  # to which errors are added
     effects: tuple[Effect, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.CodeErrors:
+        return cast(schema.CodeErrors, asdict(self))
 
 
 def sample(rows: Recording, seed: int) -> Recording:

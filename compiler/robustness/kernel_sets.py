@@ -7,10 +7,11 @@ kernels, from which TFLite Micro's descend; an ONNX model runs on ONNX Runtime o
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program
@@ -33,8 +34,8 @@ class KernelSet:
     accuracy: float
     false_alarm_rate: float | None  # of the verdict, on what the model gets right under this set
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.KernelSet:
+        return cast(schema.KernelSet, asdict(self))
 
 
 def parse(text: str, model: Model, own: str) -> tuple[str, ...]:

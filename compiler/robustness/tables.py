@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.terminal import Terminal, percent
 
 Row = tuple[Any, ...]
@@ -20,7 +21,7 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def tables(robustness: dict[str, Any]) -> Iterator[Table]:
+def tables(robustness: schema.Robustness) -> Iterator[Table]:
     """The tables of a manifest's entry: errors that were added, then kernel sets."""
     lsb, sets = robustness["lsb"], robustness["kernels"]
     if lsb is not None:
@@ -30,7 +31,7 @@ def tables(robustness: dict[str, Any]) -> Iterator[Table]:
         ]
         yield _table(
             f"verdicts that flip under errors of the integer taps, of {lsb['rows']:,} test rows",
-            ("error",), rows, lsb["effects"][0],
+            ("error",), rows, lsb["effects"][0]["changes"],
         )  # fmt: skip
     if sets:
         rows = [
@@ -42,11 +43,12 @@ def tables(robustness: dict[str, Any]) -> Iterator[Table]:
         ]  # fmt: skip
         yield _table(
             f"kernel sets against {sets[0]['kernels']}, on {sets[0]['rows']:,} test rows",
-            ("kernels", "tap values that differ", "at most, in LSB", "false alarms"), rows, sets[0],
+            ("kernels", "tap values that differ", "at most, in LSB", "false alarms"), rows,
+            sets[0]["changes"],
         )  # fmt: skip
 
 
-def show_robustness(terminal: Terminal, robustness: dict[str, Any]) -> None:
+def show_robustness(terminal: Terminal, robustness: schema.Robustness) -> None:
     """The tables on standard output."""
     for table in tables(robustness):
         terminal.table(table.columns, table.rows, title=table.title)
@@ -55,19 +57,19 @@ def show_robustness(terminal: Terminal, robustness: dict[str, Any]) -> None:
         terminal.note(f"calibrated thresholds hold under each of {', '.join(kernels)}")
 
 
-def _table(title: str, first: tuple[str, ...], rows: list[Row], example: dict[str, Any]) -> Table:
-    monitors = example["changes"]["monitors"]
+def _table(title: str, first: tuple[str, ...], rows: list[Row], example: schema.Changes) -> Table:
+    monitors = example["monitors"]
     each = tuple(monitors) if len(monitors) > 1 else ()
     columns = (*first, "classes", "trust to alarm", "alarm to trust", "flipped", *each)
     return Table(title, columns, tuple(rows))
 
 
-def _size(effect: dict[str, Any]) -> str:
+def _size(effect: schema.Effect) -> str:
     sign = {"random": "±", "all up": "+", "all down": "-"}[effect["error"]]
     return f"{sign}{effect['lsb']}"
 
 
-def _changes(changes: dict[str, Any], rows: int) -> Row:
+def _changes(changes: schema.Changes, rows: int) -> Row:
     """Classes, the verdict's flips, and of several monitors how often each flips."""
     verdict, monitors = changes["verdict"], changes["monitors"]
     flips = [_flips(f) for f in monitors.values()] if len(monitors) > 1 else []
@@ -77,5 +79,5 @@ def _changes(changes: dict[str, Any], rows: int) -> Row:
     )  # fmt: skip
 
 
-def _flips(flips: dict[str, int]) -> int:
+def _flips(flips: schema.Flips) -> int:
     return flips["to_alarm"] + flips["to_trust"]

@@ -6,7 +6,7 @@ more suspicious. A metric that is undefined is None (printed n/a), never 0.
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -193,9 +193,6 @@ class Metrics:
     fpr_at_95_tpr: float | None
     fpr_at_95_tpr_interval: Interval | None
     aurc: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def measure(alarm: Bools, wrong: Bools, score: Array | None = None, *, seed: int = 0) -> Metrics:

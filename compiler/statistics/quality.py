@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.statistics.metrics import Confusion, auroc
 
 
@@ -25,8 +26,8 @@ class Quality:
     false_alarm_rate: float | None
     miss_rate: float | None
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> schema.Quality:
+        return cast(schema.Quality, asdict(self))
 
 
 def assess(

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.promise.drift.detector import LARGEST, MOST_IMAGES, UNIT, DriftTest
@@ -175,7 +176,7 @@ def _upper_mean(values: Floats, share: Floats, sums: Floats, weights: Floats, ri
 
 def measure_run_length(
     test: DriftTest, scores: Array, seed: int, groups: Groups | None = None
-) -> dict[str, Any]:
+) -> schema.RunLength:
     """False flags on one long stream that is drawn from clean scores (n,), with replacement: row by
     row, or whole ``groups`` (n,), their rows in order. The test starts anew at each flag. The
     interval of 95 % (Garwood 1936) covers the drawing, not the choice of the rows."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import ks_2samp
 
+from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.groups import Groups, one_of_each
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.drift.choice import FEWEST_ROWS, fit_drift, measure_run_length
@@ -25,7 +26,7 @@ SURE = 1e-3  # p-value below which threshold and test rows are not alike
 def guard(
     program: Program, watched: int, held_out: Recording, test: Recording, tested: Evaluation,
     *, run_length: int, confidence: float, seed: int, reporter: Reporter,
-) -> tuple[DriftTest | None, dict[str, Any] | None]:  # fmt: skip
+) -> tuple[DriftTest | None, schema.Drift | None]:  # fmt: skip
     """Fit the test on the scores of the ``watched`` monitor on threshold rows, ``held_out``, and
     measure it on those of the ``test`` rows, of which ``tested`` are the results; where rows come
     in groups, in streams of whole groups. None, None for a run length of 0, or with a warning

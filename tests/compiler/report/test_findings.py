@@ -6,9 +6,12 @@ from typing import Any
 
 from edgemon.compiler.report.findings import findings
 
+UNSAID: dict[str, Any] = {"input": None, "own_labels": None}  # what a document need not tell
+
 
 def test_findings_of_leakage_and_of_a_better_opinion() -> None:
     plain = {
+        **UNSAID,
         "splits": {
             "fit": {"rows": 500, "wrong": 100, "groups": None},
             "threshold": {"rows": 1000, "wrong": 20, "groups": None},
@@ -57,7 +60,8 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
         },
     }  # fmt: skip
     plain = {
-        "splits": splits, "options": {}, "groups": None, "promise": promise, "comparison": [],
+        **UNSAID, "splits": splits, "options": {"expect_accuracy": None}, "groups": None,
+        "promise": promise, "comparison": [],
         "left_out": [],
         "monitors": [{
             "name": "m", "ties_broken": False, "metrics": metrics,
@@ -87,7 +91,8 @@ def test_what_was_left_out_is_a_finding() -> None:
         name: {"rows": 500, "wrong": 100, "groups": None} for name in ("fit", "threshold", "test")
     }
     document = {
-        "splits": splits, "options": {}, "groups": None, "promise": None, "comparison": [],
+        **UNSAID, "splits": splits, "options": {"expect_accuracy": None}, "groups": None,
+        "promise": None, "comparison": [],
         "monitors": [], "left_out": [{"monitor": "forest", "reason": "the input is wide"}],
     }  # fmt: skip
     assert findings(document) == [

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def make_case(
         },
         "self_test": damage.to_json(),
         "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
-        "options": {"monitor": monitors, "taps": "", "seed": 0},
+        "options": {"monitor": monitors, "taps": "", "seed": 0, "expect_accuracy": None},
         "budget": {"kilobytes": 64.0, "microseconds": None},
         "bytes": {"monitors": cost.size_bytes},
         "estimated_us": cost.microseconds,
@@ -168,7 +168,7 @@ def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
     found = evaluation.evaluate(case.fitted.program, case.rows.test)
     wrong = ~case.rows.test.correct
     for i, monitor in enumerate(case.document["monitors"]):
-        expected = measure(found.verdicts[:, i] != Verdict.TRUST, wrong, found.scores[i]).to_json()
+        expected = asdict(measure(found.verdicts[:, i] != Verdict.TRUST, wrong, found.scores[i]))
         assert {k: monitor["metrics"][k] for k in expected} == expected
         assert monitor["metrics"]["missed"] == pytest.approx(1 - expected["tpr"])
         assert monitor["verdicts"]["wrong"]["alarm"] == int(
@@ -176,7 +176,7 @@ def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
         )
         assert monitor["trusted"]["coverage"] == float((found.verdicts[:, i] == 0).mean())
     together = case.document["together"]["metrics"]
-    expected = measure(found.verdict != Verdict.TRUST, wrong, found.verdict).to_json()
+    expected = asdict(measure(found.verdict != Verdict.TRUST, wrong, found.verdict))
     assert {k: together[k] for k in expected} == expected
 
 

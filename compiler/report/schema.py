@@ -1,0 +1,214 @@
+"""The document ``report.json``: each field with its meaning and unit.
+
+As in ``bundle.schema``, the comment above or beside a field is what docs/documents.md says of it.
+"""
+
+from typing import Literal, TypedDict
+
+from edgemon.compiler.bundle import schema as manifest
+from edgemon.compiler.bundle.schema import Interval
+
+ANSWERS: tuple[Literal["right"], Literal["wrong"]] = ("right", "wrong")
+
+
+class Tap(TypedDict):
+    """A tensor that monitors read."""
+
+    name: str  # of the tensor
+    dtype: str  # of its codes
+    length: int  # values of an image
+    view: str  # the inference that gives it: "plain", or "mirror" for that of the mirrored image
+
+
+class ReportedModel(manifest.Model):
+    """The model, and how monitors see it."""
+
+    classes: int  # how many
+    labels: list[str]  # of the classes, in the model's order
+    kernels: str  # the kernel set that runs it
+    target: str  # name of the target's profile
+    taps: list[Tap]
+
+
+class Split(TypedDict):
+    """Rows of one purpose, without those that give a NaN or an infinity."""
+
+    rows: int  # how many
+    wrong: int  # rows on which the model is wrong
+    groups: int | None  # null where rows come by themselves
+
+
+class SplitsReport(TypedDict):
+    """Rows by purpose."""
+
+    fit: Split  # that monitors learned from
+    threshold: Split  # that thresholds were set on
+    test: Split  # that everything is measured on
+
+
+class PromiseReport(TypedDict):
+    """What thresholds from held-out rows guarantee."""
+
+    monitors: list[str]  # whose thresholds are part of the promise
+    of: str  # "false alarms" or "misses"
+    answers: str  # that it concerns: "right" or "wrong"
+    rate: float  # share of those answers, at most
+    confidence: float  # probability that the promise holds
+    per_class: str  # "", "each" or "every"
+    whose: str  # "verdict" of the monitors together, or each "monitor" by itself
+    rows: int  # that thresholds were set on
+    realised: manifest.Realised
+
+
+class Confusion(TypedDict):
+    """Test rows; positive: the model is wrong."""
+
+    tp: int  # alarm, wrong
+    fp: int  # alarm, right
+    tn: int  # no alarm, right
+    fn: int  # no alarm, wrong
+
+
+class BareMetrics(TypedDict):
+    """Metrics as ``statistics.metrics`` has them. null: undefined; intervals are of 95 %."""
+
+    rows: int  # test rows
+    wrong: int  # rows on which the model is wrong
+    confusion: Confusion
+    tpr: float | None  # share of the wrong answers that alarm
+    tpr_interval: Interval | None
+    fpr: float | None  # share of the right answers that alarm
+    fpr_interval: Interval | None
+    precision: float | None  # share of the alarms that are on wrong answers
+    precision_interval: Interval | None
+    f1: float | None  # harmonic mean of precision and tpr
+    mcc: float | None  # Matthews correlation, from -1 to 1
+    mcc_interval: Interval | None
+    auroc: float | None  # of the score, from 0 to 1
+    auroc_interval: Interval | None
+    aupr: float | None  # average precision of the wrong answers
+    aupr_interval: Interval | None
+    aupr_right: float | None  # average precision of the right answers, least suspicious first
+    aupr_right_interval: Interval | None
+    fpr_at_95_tpr: float | None  # share of the right answers above a score that 95 % of wrong reach
+    fpr_at_95_tpr_interval: Interval | None
+    aurc: float | None  # area under the risk-coverage curve
+
+
+class MetricsReport(BareMetrics):
+    """Metrics of a monitor, or of the verdict."""
+
+    missed: float | None  # share of the wrong answers that do not alarm
+    missed_interval: Interval | None
+
+
+class VerdictsReport(TypedDict):
+    """Test rows by whether the model is right."""
+
+    right: dict[str, int]  # rows by verdict: "trust", "uncertain", "alarm" and "fault"
+    wrong: dict[str, int]  # the same
+
+
+class Trusted(TypedDict):
+    """What it means to use only the trusted answers."""
+
+    coverage: float  # share of the answers that are trusted
+    risk: float | None  # share of those that are wrong; null where none is trusted
+
+
+class Judged(TypedDict):
+    """How well verdicts do on the test rows."""
+
+    metrics: MetricsReport
+    verdicts: VerdictsReport
+    trusted: Trusted
+
+
+class Histogram(TypedDict):
+    """Scores of right and of wrong answers, as they are shown; the outermost bins are open."""
+
+    axis: Literal["linear", "log"]  # of the edges
+    edges: list[float]  # one more than bins; empty without a finite score
+    right: list[int]  # rows in each bin
+    wrong: list[int]  # rows in each bin
+    infinite_right: int  # rows with an infinite score
+    infinite_wrong: int  # rows with an infinite score
+
+
+class Curve(TypedDict):
+    """Risk against coverage, as the least suspicious answers are used."""
+
+    coverage: list[float]  # share of the answers, ascending
+    risk: list[float]  # share of those that are wrong
+
+
+class MonitorReport(manifest.Monitor, Judged):
+    """A monitor as the manifest has it, and how it does at length."""
+
+    source: str  # the publication of the method
+    settings: dict[str, bool | int | float | str]  # of the method, by name
+    steps: int  # of an evaluation, with the signals that explain it
+    histogram: Histogram
+    risk_coverage: Curve
+
+
+class ClassReport(TypedDict):
+    """The verdict on the answers of one class."""
+
+    predicted: str  # label of the class
+    answers: int  # test rows with that answer
+    wrong: int  # answers that are wrong
+    alarms_on_wrong: int  # wrong answers with an alarm
+    alarms_on_right: int  # right answers with an alarm
+
+
+class CostReport(TypedDict):
+    """What the monitors take on the device."""
+
+    artifact_bytes: int  # of monitor.emon
+    monitors_bytes: int  # tables and nodes
+    estimated_us: float | None  # us an image on the target; null where nobody has measured it
+    workspace_bytes: int  # working memory
+    work: int  # steps that the runtime states: the bound of an evaluation
+    second_inference: bool  # does a monitor need the model's answer to the mirrored image?
+    steps: int  # of an evaluation
+    steps_by_op: dict[str, int]  # steps of an evaluation, by op
+
+
+class Numbers(TypedDict):
+    """The report without its findings, which are made from it."""
+
+    format: str  # "edgemon report"
+    version: int  # of the format
+    positive: str  # what counts as positive, in words
+    interval_confidence: float  # of every interval
+    edgemon: str  # version
+    model: ReportedModel
+    decision: manifest.Decision | None  # of a model with one output unit
+    own_labels: manifest.OwnLabels | None  # of a model that gives a label
+    clipped_share: float | None  # of the input's values; null: an input of floats or tokens
+    input: manifest.Input
+    accuracy: float  # share of right answers on all rows; with separate files on held-out ones
+    splits: SplitsReport
+    groups: manifest.Groups | None  # null where rows come by themselves
+    promise: PromiseReport | None  # null where no threshold was set on held-out rows
+    together: Judged  # the verdict of all monitors
+    monitors: list[MonitorReport]
+    comparison: list[manifest.Candidate]  # of fusions' signals
+    left_out: list[manifest.LeftOut]
+    drift: manifest.Drift | None  # null without a drift test
+    robustness: manifest.Robustness
+    by_class: list[ClassReport]
+    cost: CostReport
+    budget: manifest.Budget
+    proof: manifest.Proof
+    self_test: manifest.SelfTest
+    data: dict[str, manifest.Source]  # by "data", or by "fit", "threshold" and "test"
+    options: manifest.Options
+    sha256: dict[str, str]  # of the bundle's files but the report's, by name
+
+
+class Report(Numbers):
+    """The document ``report.json``: everything that ``report.html`` shows."""
+
+    findings: list[manifest.Finding]
