@@ -193,3 +193,22 @@ def test_a_folder_of_images_has_no_groups(tmp_path: Path) -> None:
         "--out", tmp_path / "b",
     )  # fmt: skip
     assert "--group names an array of an .npz or a column of a CSV" in message
+
+
+def test_groups_of_one_test_row_each(tiny_data: Path, tmp_path: Path) -> None:
+    """Where no two test rows are of one group, the report ended in a traceback."""
+    with np.load(tiny_data) as data:
+        np.savez(tmp_path / "d.npz", x=data["x"], y=data["y"], track=np.arange(len(data["y"])))
+    model = write_tiny(tmp_path / "tiny.tflite")
+    result = edgemon(
+        "compile", model, "--data", tmp_path / "d.npz", "--group", "track", "--monitor", "softmax",
+        "--out", tmp_path / "b",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    manifest = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert manifest["groups"]["test"] == manifest["rows"]["test"]
+    share = manifest["realised"]["by_row"]["verdict"]["rate"]
+    assert f"{share:.2%} false alarms counted by group, {share:.2%} counted by row" in " ".join(
+        result.stdout.split()
+    )
+    assert "On one such row of each test group" in (tmp_path / "b" / "report.html").read_text()
