@@ -64,8 +64,8 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
         "promise": promise, "comparison": [],
         "left_out": [],
         "monitors": [{
-            "name": "m", "ties_broken": False, "metrics": metrics,
-            "verdicts": {"right": {"fault": 0}},
+            "name": "m", "ties_broken": False, "metrics": metrics, "second_inference": False,
+            "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}},
         }],
     }  # fmt: skip
     assert {f["kind"] for f in findings(plain)} == {"leakage", "promise_not_met"}
