@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models.selection import WHOLE, Selection
@@ -38,15 +38,6 @@ class FrontEnd:
     opener: str
     keep_outputs: str
     runs_as: ModelFormat
-
-    def open(self, path: Path, scratch: Path, selection: Selection) -> Model:
-        """The classifier in a file or folder. Raises ModelError if it is not of this kind, or
-        damaged, or cannot run."""
-        return cast("Model", _found(self.opener)(path, scratch, selection))
-
-    def write_untapped(self, tapped: bytes, outputs: int) -> bytes:
-        """A tapped model of the format in the bundle, with its first ``outputs`` outputs only."""
-        return cast("bytes", _found(self.keep_outputs)(tapped, outputs))
 
 
 def is_keras(path: Path, head: bytes) -> bool:
@@ -88,13 +79,13 @@ def open_model(path: Path, scratch: Path, selection: Selection = WHOLE) -> Model
 
     Raises ModelError in one sentence: missing, unknown, damaged, or impossible to run.
     """
-    folder = path.is_dir() and is_model(path)
-    head = b"" if folder else read_file(path, READABLE, HEAD)
+    head = b"" if (path / SAVED_MODEL).is_file() else read_file(path, READABLE, HEAD)
     rows = [row for row in FRONT_ENDS if row.recognises(path, head)]
     rows += [row for row in FRONT_ENDS if path.suffix.lower() in row.suffixes]
     if not rows:
         raise ModelError(f"{path}: is not a model that edgemon can read; give {READABLE}")
-    return rows[0].open(path, scratch, selection)
+    model: Model = _called(rows[0].opener, path, scratch, selection)
+    return model
 
 
 def is_model(path: Path) -> bool:
@@ -105,7 +96,7 @@ def is_model(path: Path) -> bool:
 def write_untapped(tapped: Path, outputs: int, out: Path) -> None:
     """Write a tapped model as it was: with its first ``outputs`` outputs only."""
     row = next(row for row in FRONT_ENDS if row.runs_as.suffix == tapped.suffix)
-    out.write_bytes(row.write_untapped(tapped.read_bytes(), outputs))
+    out.write_bytes(_called(row.keep_outputs, tapped.read_bytes(), outputs))
 
 
 def read_file(path: Path, wanted: str, most: int = -1) -> bytes:
@@ -121,5 +112,5 @@ def read_file(path: Path, wanted: str, most: int = -1) -> bytes:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _found(name: str) -> Callable[..., object]:
-    return cast("Callable[..., object]", resolve_name(f"edgemon.compiler.models.{name}"))
+def _called(name: str, *arguments: object) -> Any:
+    return resolve_name(f"edgemon.compiler.models.{name}")(*arguments)
