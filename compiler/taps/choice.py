@@ -36,7 +36,7 @@ class ChosenTaps:
         logits = tuple(tap_rules.suggest(model.graph).get("logits", ()))
         if options.thresholds == "guaranteed":
             tensors = tuple(dict.fromkeys((*tensors, *logits)))
-        return cls(tensors, logits)
+        return cls(tensors, tuple(t for t in logits if t in tensors))
 
     def tried(
         self, recorder: Recorder, test: Dataset, estimators: Sequence[MonitorEstimator],
