@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import cast
 
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.cost.bill import Cost
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.program.ir import Monitor, Program

@@ -9,9 +9,9 @@ from typing import cast
 
 from edgemon import targets
 from edgemon.compiler import fitting
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import keras
 from edgemon.compiler.models.selection import Selection, described

@@ -19,7 +19,6 @@ from edgemon.compiler import budget as budgets
 from edgemon.compiler import fitting
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.bundle import output_folder as outputs
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.bundle.manifest import Accuracy
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.classes import Classes
@@ -27,6 +26,7 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.repeats import contents
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.left_out import LeftOut

@@ -10,14 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "documents.md"
-SCHEMAS = ("compiler/bundle/schema.py", "compiler/report/schema.py")
+SCHEMAS = ("compiler/documents/manifest.py", "compiler/documents/report.py")
 HEAD = """# The documents of a bundle
 
 Every field of `manifest.json` (`Manifest`), of what `compile --json` prints (`Compiled`) and of
-`report.json` (`Report`). Made from [the manifest's types](../compiler/bundle/schema.py) and
-[the report's](../compiler/report/schema.py) by `python -m tests.documents`, and tests hold compiled
-bundles to the same types: no field more, none less. A field with *maybe* is missing where it says
-nothing.
+`report.json` (`Report`). Made from [the manifest's types](../compiler/documents/manifest.py) and
+[the report's](../compiler/documents/report.py) by `python -m tests.documents`, and tests hold
+compiled bundles to the same types: no field more, none less. A field with *maybe* is missing where
+it says nothing.
 """
 WORDS = {  # of Python's types
     "str": "text", "int": "whole number", "float": "number", "bool": "true or false",

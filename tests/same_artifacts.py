@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from edgemon.compiler.monitors import AUTO, MONITORS
 
 ROOT = Path(__file__).parents[1]
@@ -28,8 +30,8 @@ FUSIONS = ("errors", "scod")  # ``auto`` is one of them; with both, the signals 
 FILES = ("monitor.emon", "monitor.onnx")
 
 
-def cases() -> dict[str, list[str]]:
-    """Arguments of ``edgemon compile``, by name."""
+def cases(folder: Path) -> dict[str, list[str]]:
+    """Arguments of ``edgemon compile``, by name; the ``folder`` is for data."""
     demo, images, tables = ROOT / "bench" / "demo", SHARED / "images", SHARED / "trustdnn"
     test = f"{images}/cifar10_test.npz"
     found = {
@@ -45,13 +47,23 @@ def cases() -> dict[str, list[str]]:
         ],
     }  # fmt: skip
     for name in ("BM4", "PD2"):
-        parts = tables / "splits" / name[:2]
-        rows = [f"{parts}/{p}/x.csv,{parts}/{p}/y.csv" for p in ("train", "val", "test")]
+        rows = [
+            _table(tables / "splits" / name[:2] / part, folder / f"{name}_{part}.npz")
+            for part in ("train", "val", "test")
+        ]
         found[name] = [
             f"{tables}/tflite_float32/{name}.tflite", "--fit", rows[0], "--calibrate", rows[1],
             "--test", rows[2], "--promise", "monitor",
         ]  # fmt: skip
     return found
+
+
+def _table(source: Path, out: Path) -> str:
+    """The rows of x.csv and y.csv as one .npz, if they are there."""
+    if source.exists():
+        x, y = (np.loadtxt(source / f"{n}.csv", delimiter=",", skiprows=1) for n in "xy")
+        np.savez(out, x=x.astype(np.float32), y=y.astype(np.int64))
+    return str(out)
 
 
 def hashes(packages: str, arguments: list[str]) -> dict[str, str]:
@@ -71,16 +83,20 @@ def hashes(packages: str, arguments: list[str]) -> dict[str, str]:
 def main(before: str, after: str = "") -> int:
     """Compares the packages in two folders; the second is empty for what is installed."""
     different = 0
-    for name, arguments in cases().items():
-        if not Path(arguments[0]).exists():
-            print(f"{name}: skipped, {Path(arguments[0]).name} is not there")
-            continue
-        first, second = (hashes(packages, arguments) for packages in (before, after))
-        for file in first.keys() | second.keys():
-            a, b = first.get(file, "none"), second.get(file, "none")
-            same = a == b and file in FILES
-            different += not same
-            print(f"{name} {file}: {'same' if same else 'DIFFERENT'} {a[:200]} {b[:200]}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, arguments in cases(Path(folder)).items():
+            if not Path(arguments[0]).exists():
+                print(f"{name}: skipped, {Path(arguments[0]).name} is not there")
+                continue
+            first, second = (hashes(packages, arguments) for packages in (before, after))
+            for file in first.keys() | second.keys():
+                a, b = first.get(file, "none"), second.get(file, "none")
+                same = a == b and file in FILES
+                different += not same
+                print(
+                    f"{name} {file}: {'same' if same else 'DIFFERENT'} {a[:200]} {b[:200]}",
+                    flush=True,
+                )
     return 1 if different else 0
 
 

@@ -16,11 +16,11 @@ from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
-from edgemon.compiler.bundle.schema import RunLength
 from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.documents.manifest import RunLength
 from edgemon.compiler.promise.drift.choice import measure_run_length
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.compiler.recording.evaluation import evaluate

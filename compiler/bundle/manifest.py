@@ -14,13 +14,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.bundle.output_folder import ONNX, REPORT
 from edgemon.compiler.cost.bill import Cost
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models.decision import Decision

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.bundle.schema import Manifest
 from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.documents.manifest import Manifest
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.runtime.formats import MODELS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.cost.bill import KILOBYTE
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.proof.self_test import MutationScore
 from edgemon.compiler.robustness.tables import show_robustness
 from edgemon.compiler.terminal import Terminal, percent

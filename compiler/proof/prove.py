@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.bundle import schema
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.emit.flat import read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference

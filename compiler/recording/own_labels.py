@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.bundle import schema
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.models import child
 from edgemon.compiler.models.model import Model
 from edgemon.runtime.preprocess import Preprocess

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.documents.report import Histogram
 from edgemon.compiler.program.ir import Monitor
 from edgemon.compiler.program.ops.classes import NO_BOX
-from edgemon.compiler.report.schema import Histogram
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

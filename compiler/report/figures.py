@@ -19,8 +19,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from edgemon.compiler.bundle.schema import Interval
-from edgemon.compiler.report import schema
+from edgemon.compiler.documents import report as schema
+from edgemon.compiler.documents.manifest import Interval
 
 # What matplotlib draws with, and the variable of the page that takes its place.
 INK, MUTED, RIGHT, WRONG = "#010101", "#020202", "#030303", "#040404"

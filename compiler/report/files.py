@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from edgemon.compiler.bundle.output_folder import REPORT, REPORT_JSON
+from edgemon.compiler.documents.report import Report
 from edgemon.compiler.report.page import render
-from edgemon.compiler.report.schema import Report
 
 
 def write(folder: Path, document: Report) -> dict[str, str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
-from edgemon.compiler.bundle.schema import Finding, Monitor
+from edgemon.compiler.documents import report as schema
+from edgemon.compiler.documents.manifest import Finding, Monitor
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
-from edgemon.compiler.report import schema
 
 SURE = 1e-3  # p-value below which a difference is no accident
 LEAP = 0.02  # least difference of accuracies that is worth a word

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from edgemon.compiler.bundle.schema import Interval, Monitor, Realised, Results
 from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.documents import report as schema
+from edgemon.compiler.documents.manifest import Interval, Monitor, Realised, Results
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.report import schema
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.statistics.intervals import CONFIDENCE

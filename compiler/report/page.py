@@ -8,9 +8,10 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from edgemon.compiler.bundle.schema import Interval
 from edgemon.compiler.cost.bill import KILOBYTE
-from edgemon.compiler.report import figures, schema
+from edgemon.compiler.documents import report as schema
+from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.robustness.tables import tables
 from edgemon.runtime.evaluation import Verdict

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from edgemon.compiler.bundle import schema
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program

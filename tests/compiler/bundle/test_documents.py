@@ -14,15 +14,15 @@ import pytest
 from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
 from edgemon.compiler.bundle import manifest as manifests
-from edgemon.compiler.bundle.schema import Compiled, Manifest, Model
 from edgemon.compiler.data.sources import Sources
+from edgemon.compiler.documents.manifest import Compiled, Manifest, Model
+from edgemon.compiler.documents.report import Report
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.model import Conversion
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
-from edgemon.compiler.report.schema import Report
 from edgemon.runtime.preprocess import Preprocess
 from tests import documents, labelled_onnx, tiny_onnx
 from tests.conftest import DEMO

@@ -5,8 +5,8 @@ As in ``bundle.schema``, the comment above or beside a field is what docs/docume
 
 from typing import Literal, TypedDict
 
-from edgemon.compiler.bundle import schema as manifest
-from edgemon.compiler.bundle.schema import Interval
+from edgemon.compiler.documents import manifest
+from edgemon.compiler.documents.manifest import Interval
 
 ANSWERS: tuple[Literal["right"], Literal["wrong"]] = ("right", "wrong")
 
