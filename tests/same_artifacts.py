@@ -46,14 +46,14 @@ def cases(folder: Path) -> dict[str, list[str]]:
             "--monitor", ",".join([AUTO, *(name for name in MONITORS if name not in FUSIONS)]),
         ],
     }  # fmt: skip
-    for name in ("BM4", "PD2"):
+    for name in ("BM4", "HP2"):
         rows = [
             _table(tables / "splits" / name[:2] / part, folder / f"{name}_{part}.npz")
             for part in ("train", "val", "test")
         ]
         found[name] = [
             f"{tables}/tflite_float32/{name}.tflite", "--fit", rows[0], "--calibrate", rows[1],
-            "--test", rows[2], "--promise", "monitor",
+            "--test", rows[2], "--promise", "monitor", "--shared-rows", "drop",
         ]  # fmt: skip
     return found
 
