@@ -13,6 +13,12 @@ from tests.tiny_tflite import write_tiny
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 DEMO = ROOT / "bench" / "demo"
+LONGEST = ("test_compile_and_verify", "test_fuzzer_finds_nothing", "test_memory_does_not_grow")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes a minute or more begins first, so that no worker is left alone with it."""
+    items.sort(key=lambda item: not item.name.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,7 @@ def test_a_damaged_image_is_named(tmp_path: Path) -> None:
     spec = image_folder(tmp_path / "d", {"k": [X[0]]})
     for content in (b"no image", (tmp_path / "d/k/0.png").read_bytes()[:40]):
         (tmp_path / "d/k/0.png").write_bytes(content)
-        with pytest.raises(DataError, match=r"0\.png: is no image"):
+        with pytest.raises(DataError, match=r"0\.png: cannot be read as an image"):
             load(spec, tmp_path)
 
 

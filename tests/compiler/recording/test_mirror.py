@@ -208,7 +208,7 @@ def test_damaged_metadata_are_refused(
     ("arguments", "says"),
     [
         (("--monitor", "mirror"), "hidden@mirror, logits@mirror would need the mirrored image, but "
-         "the model's input 'input' of shape (4,) is no image and has no left and right"),
+         "the model's input 'input' of shape (4,) is not an image and has no left and right"),
         (("--mirror",), "would need the mirrored image"),
         (("--monitor", "box", "--taps", "hidden@mirror"), "would need the mirrored image"),
         (("--monitor", "softmax", "--mirror"), "--mirror goes with --monitor auto"),
