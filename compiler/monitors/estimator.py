@@ -79,7 +79,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     contract is for fusions; a monitor by itself has no members, and leaves it as it is."""
 
     kind: ClassVar[str]
-    default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.taps
+    default_taps: ClassVar[tuple[str, ...]]  # rules of compiler.models.tap_rules
     least_taps: ClassVar[int] = 1
     most_taps: ClassVar[int | None] = 1  # None: any number
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
