@@ -16,7 +16,8 @@ RESET_PEAK = "5"
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """Bytes on the target; ``stack`` is an upper bound (every function of the runtime once)."""
+    """Bytes on the target, of a runtime with the artifact's ops; ``stack`` is the most that its
+    call graph can need."""
 
     artifact_bytes: int
     code_bytes: int
@@ -40,10 +41,10 @@ class DeviceMemory:
 
 def on_device(artifact: bytes, target: Target) -> DeviceMemory:
     """Cost of an artifact on a target. Raises TargetError without the target's toolchain."""
-    footprint = measure(target)
+    footprint = measure(target, artifact)
     return DeviceMemory(
         len(artifact),
-        footprint.code,
+        footprint.code + footprint.read_only,
         Monitor(artifact).workspace_size,
         footprint.structs + footprint.data,
         footprint.stack,

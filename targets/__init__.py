@@ -1,5 +1,7 @@
-"""What a device is: one TOML profile each, what the runtime costs there, and how fast it is."""
+"""What a device is: one TOML profile each, what the runtime costs there, how fast it is, and what
+runs its programs here."""
 
+from edgemon.targets.emulator import Emulator
 from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
 from edgemon.targets.profile import (
@@ -16,6 +18,6 @@ from edgemon.targets.profile import (
 from edgemon.targets.times import PARTS, OpTimes
 
 __all__ = [
-    "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Footprint", "OpTimes",
-    "Target", "TargetError", "load", "measure", "name_of", "names", "read",
+    "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Emulator", "Footprint",
+    "OpTimes", "Target", "TargetError", "load", "measure", "name_of", "names", "read",
 ]  # fmt: skip

@@ -3,66 +3,118 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgemon import runtime
+from edgemon.targets.call_graph import CallGraph
 from edgemon.targets.errors import TargetError
 from edgemon.targets.profile import Target
+from edgemon.targets.toolchain import amalgamate, require, run
 
-C_FOLDER = Path(runtime.__file__).parent / "c"
 STRUCTS = "em_monitor", "em_result", "em_drift"
+EVALUATION = "em_open", "em_self_test", "em_evaluate", "em_drift_update", "em_check"
+CODE = (".text",)
+READ_ONLY = (".rodata", ".srodata", ".eh_frame", ".ARM.ex", ".data.rel.ro", ".gcc_except_table")
+DATA = (".data", ".sdata", ".bss", ".sbss", ".tdata", ".tbss")
+NOT_LOADED = (
+    ".comment", ".note", ".debug", ".ARM.attributes", ".riscv.attributes", ".gnu", ".stab",
+    ".group",
+)  # fmt: skip
+# A leaf may use so many bytes below its stack pointer, which frames do not count.
+RED_ZONE = {"x86_64": 128}
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes. ``stack`` bounds every call chain from above: each function once."""
+    """Bytes of the runtime, as one translation unit with the ops of one artifact or with all."""
 
-    code: int  # .text and read-only data of the runtime: flash
+    code: int
+    read_only: int  # constants, and unwind tables where the target has them
     data: int  # .data and .bss: the runtime has none
-    stack: int
+    stacks: dict[str, int]  # that each function of ``EVALUATION`` needs at most, by the call graph
+    chain: tuple[tuple[str, int], ...]  # the calls that need the most, each with its frame
+    outside: tuple[str, ...]  # functions of the toolchain's library; their stack is not counted
     structs: int  # of em_monitor, em_result and em_drift
 
+    @property
+    def flash(self) -> int:
+        return self.code + self.read_only + self.data
 
-def measure(target: Target) -> Footprint:
-    """Compile the runtime with the target's compiler and read sizes from its tools."""
-    for tool in (target.cc, target.size):
-        if shutil.which(tool) is None:
-            raise TargetError(
-                f"target {target.name}: its tool {tool!r} is not installed, so flash and RAM "
-                "cannot be measured; install it, or leave flash_bytes and ram_bytes out of --budget"
-            )
-    with tempfile.TemporaryDirectory() as scratch:
+    @property
+    def stack(self) -> int:
+        """The most that any of these functions needs."""
+        return max(self.stacks.values())
+
+
+def measure(target: Target, artifact: bytes | None = None) -> Footprint:
+    """Compile the runtime with the target's compiler, with the ops that an artifact needs or with
+    all, and read sizes and stack from its tools. Raises TargetError if a tool is missing or fails,
+    and if the stack has no bound."""
+    require(
+        target, (target.cc, target.size), target.packages,
+        "flash and RAM cannot be measured (`bench`: leave flash_bytes and ram_bytes out of "
+        "--budget to go without)",
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         folder = Path(scratch)
-        probe = folder / "structs.c"
-        probe.write_text(
-            '#include "edgemon/edgemon.h"\n'
-            + "".join(f"char size_of_{s}[sizeof({s})];\n" for s in STRUCTS)
-        )
-        sources = sorted((C_FOLDER / "src").glob("*.c"))
-        flags = [*target.cflags, "-fno-common", f"-I{C_FOLDER / 'include'}", "-c"]
-        _run([target.cc, *flags, "-fstack-usage", *map(str, sources)], folder, target)
-        objects = [f"{s.stem}.o" for s in sources]
-        code, data = 0, 0
-        for line in _run([target.size, *objects], folder, target).splitlines()[1:]:
-            text, initialised, zeroed = (int(v) for v in line.split()[:3])
-            code, data = code + text, data + initialised + zeroed
-        stack = sum(
-            int(line.split("\t")[1])
-            for report in folder.glob("*.su")
-            for line in report.read_text().splitlines()
-        )
-        _run([target.cc, *flags, probe.name], folder, target)
-        structs = int(_run([target.size, "structs.o"], folder, target).splitlines()[1].split()[2])
-    return Footprint(code, data, stack, structs)
+        needs = None
+        if artifact is not None:
+            needs = folder / "monitor.emon"
+            needs.write_bytes(artifact)
+        amalgamate(target, folder, needs)
+        flags = [*target.cflags, "-fno-common", f"-I{folder}", "-c"]
+        _run_gcc(target, [*flags, "-fcallgraph-info=su", "edgemon.c"], folder)
+        sizes = _sections(target, "edgemon.o", folder)
+        graph = _graph(target, folder)
+        probe = '#include "edgemon.h"\n'
+        probe += "".join(f"char size_of_{s}[sizeof({s})];\n" for s in STRUCTS)
+        (folder / "structs.c").write_text(probe)
+        run(target, [target.cc, *flags, "structs.c"], folder)
+        structs = _sections(target, "structs.o", folder)
+    below = RED_ZONE.get(target.architecture, 0)
+    deepest = graph.deepest()
+    stacks = {name: deepest[name] + below for name in EVALUATION if name in deepest}
+    return Footprint(
+        sizes["code"], sizes["read_only"], sizes["data"], stacks,
+        tuple(graph.chain(max(stacks, key=lambda name: stacks[name]))),
+        tuple(sorted(graph.outside)), structs["data"],
+    )  # fmt: skip
 
 
-def _run(command: list[str], folder: Path, target: Target) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        first = re.sub(r"\s+", " ", done.stderr.strip())[:200]
-        raise TargetError(f"target {target.name}: {command[0]} failed: {first}")
-    return done.stdout
+def _run_gcc(target: Target, arguments: list[str], folder: Path) -> None:
+    try:
+        run(target, [target.cc, *arguments], folder)
+    except TargetError as error:
+        if "callgraph-info" not in str(error):
+            raise
+        raise TargetError(
+            f"target {target.name}: {target.cc} does not know -fcallgraph-info, by which the stack "
+            "is bounded: name a gcc of version 10 or later in [toolchain]"
+        ) from None
+
+
+def _graph(target: Target, folder: Path) -> CallGraph:
+    try:
+        graph = CallGraph.parse((folder / "edgemon.ci").read_text())
+        graph.deepest()
+    except TargetError as error:
+        raise TargetError(f"target {target.name}: {error}") from None
+    return graph
+
+
+def _sections(target: Target, name: str, folder: Path) -> dict[str, int]:
+    """Bytes of an object file's sections, by what they are for. Raises TargetError on a section
+    that nobody has a name for: what it costs would go unsaid."""
+    found = {"code": 0, "read_only": 0, "data": 0, "none": 0}
+    kinds = (("code", CODE), ("read_only", READ_ONLY), ("data", DATA), ("none", NOT_LOADED))
+    text = run(target, [target.size, "-A", name], folder)
+    for section, size in re.findall(r"^(\.\S+)\s+(\d+)\s+\d+$", text, re.MULTILINE):
+        kind = next((k for k, names in kinds if section.startswith(names)), None)
+        if kind is None and int(size):
+            raise TargetError(
+                f"target {target.name}: {target.size} lists section {section} of {size} bytes, "
+                "which is neither code nor data by its name"
+            )
+        found[kind or "none"] += int(size)
+    return found

@@ -2,12 +2,24 @@
 
 description = "what it is, for people"
 architecture = "x86_64"
+big_endian = false              # optional: true of a machine that has to refuse every artifact
 kernels = "xnnpack"             # that run the classifier: xnnpack, builtin or reference
 
 [toolchain]                     # that builds the C runtime
 cc = "cc"
 cflags = ["-std=c11", "-Os", "-ffp-contract=off"]
 size = "size"                   # its size(1)
+nm = "nm"                       # optional: its nm(1); default: as size is named
+link = ["-static"]              # optional: flags that link a program
+packages = ["gcc"]              # optional: Debian's, that bring it
+
+[emulator]                      # optional: what runs programs of the target here; [[emulator]] for
+                                # several, of which the first takes it on whose memory suffices
+command = ["qemu-system-arm", "-M", "mps2-an386", "-kernel"]   # the program's path comes behind
+sources = ["start.c", "io.c"]   # of a board: start-up, input and output, see boards/board.h
+script = "board.ld"             # of a board: the linker script; none: a program of the system
+packages = ["qemu-system-arm"]
+description = "what it is, for people"
 
 [budget]                        # optional: most that the monitors of one artifact may take
 kilobytes = 32                  # of 1024 bytes
@@ -25,6 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgemon.targets.emulator import Emulator, emulators, texts
 from edgemon.targets.errors import TargetError
 from edgemon.targets.times import OpTimes
 from edgemon.targets.toml_file import read_toml
@@ -35,6 +48,11 @@ SUFFIX = ".toml"
 KILOBYTE_LIMITS = (0.1, 4096.0)  # least and most that a budget may say
 MICROSECOND_LIMITS = (0.0, 1e6)  # the same, of which the least is none
 KERNELS = ("xnnpack", "builtin", "reference")
+TOP = (
+    "description", "architecture", "big_endian", "kernels", "toolchain", "emulator", "budget",
+    "nanoseconds",
+)  # fmt: skip
+TOOLS = ("cc", "cflags", "size", "nm", "link", "packages")
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,11 @@ class Target:
     size: str  # the toolchain's size(1)
     times: OpTimes | None = None  # None where nobody has measured
     budget: Budget = Budget()
+    nm: str = "nm"  # the toolchain's nm(1)
+    link: tuple[str, ...] = ()  # flags that link a program
+    packages: tuple[str, ...] = ()  # Debian's, that bring the toolchain
+    emulators: tuple[Emulator, ...] = ()  # tried in order; none: nothing runs its programs here
+    big_endian: bool = False  # then every artifact has to be refused
 
 
 def names() -> list[str]:
@@ -88,14 +111,17 @@ def read(path: Path) -> Target:
     """The target of a profile. Raises TargetError, which names the file and the field."""
     where = f"target {path}"
     content = read_toml(path, where, TargetError)
-    top = ("description", "architecture", "kernels", "toolchain", "budget", "nanoseconds")
-    _only(content, top, where)
+    _only(content, TOP, where)
     tools = _table(content, "toolchain", where)
-    _only(tools, ("cc", "cflags", "size"), f"{where}: [toolchain]")
+    _only(tools, TOOLS, f"{where}: [toolchain]")
     kernels = _text(content, "kernels", where)
     if kernels not in KERNELS:
         raise TargetError(f"{where}: kernels = {kernels!r}: use {', '.join(KERNELS)}")
+    big = content.get("big_endian", False)
+    if not isinstance(big, bool):
+        raise TargetError(f"{where}: big_endian = {big!r}: give true or false")
     times = content.get("nanoseconds")
+    size = _text(tools, "size", f"{where}: [toolchain]")
     return Target(
         path.stem,
         _text(content, "description", where),
@@ -103,9 +129,14 @@ def read(path: Path) -> Target:
         kernels,
         _text(tools, "cc", f"{where}: [toolchain]"),
         _flags(tools, where),
-        _text(tools, "size", f"{where}: [toolchain]"),
+        size,
         None if times is None else OpTimes.from_toml(times, where),
         _budget(content, where),
+        _text({"nm": size.removesuffix("size") + "nm", **tools}, "nm", f"{where}: [toolchain]"),
+        texts(tools, "link", f"{where}: [toolchain]"),
+        texts(tools, "packages", f"{where}: [toolchain]"),
+        emulators(content, path.parent, where),
+        big,
     )
 
 

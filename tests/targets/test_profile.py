@@ -29,12 +29,44 @@ def written(folder: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", targets.names())
-def test_profiles_that_ship_have_times_of_every_part(name: str) -> None:
+def test_profiles_that_ship(name: str) -> None:
+    """Times are of machines that somebody measured; the others are emulated, which has no times."""
     target = targets.load(name)
     assert target.name == name
-    assert target.times is not None
-    assert target.times.nanoseconds.keys() == PARTS.keys()
+    if name.startswith("host"):
+        assert target.times is not None
+        assert target.times.nanoseconds.keys() == PARTS.keys()
+    else:
+        assert target.times is None
     assert target.budget == Budget()  # what a monitor may take is the user's to say
+    assert target.packages
+    assert target.emulators
+    assert all(e.packages and e.description for e in target.emulators)
+    assert target.big_endian == (name == "s390x")
+
+
+def test_an_emulator_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "uart.c").write_text("")
+    (tmp_path / "board.ld").write_text("")
+    table = """
+[emulator]
+command = ["my-emulator", "-run"]
+sources = ["uart.c", "cortex_m.c"]
+script = "board.ld"
+"""
+    (emulator,) = targets.load(written(tmp_path, PROFILE + table)).emulators
+    assert emulator.command == ("my-emulator", "-run")
+    assert emulator.description == "my-emulator"
+    assert emulator.script == tmp_path / "board.ld"
+    assert [s.parent.name for s in emulator.sources] == [tmp_path.name, "boards"]
+    several = PROFILE + table.replace("[emulator]", "[[emulator]]") * 2
+    assert len(targets.load(written(tmp_path, several)).emulators) == 2
+
+
+def test_nm_is_named_as_size_is(tmp_path: Path) -> None:
+    cross = PROFILE.replace('size = "size"', 'size = "arm-none-eabi-size"')
+    assert targets.load(written(tmp_path, cross)).nm == "arm-none-eabi-nm"
+    assert targets.load(written(tmp_path, cross + 'nm = "gnm"\n')).nm == "gnm"
 
 
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
@@ -71,6 +103,22 @@ MISTAKES = {
         "[budget] microseconds = 2000000.0 must lie between 0 and 1000000",
     ),
     "an unknown budget": (PROFILE + "\n[budget]\nkb = 3", "[budget]: unknown 'kb'"),
+    "an emulator as text": ('emulator = "qemu"' + PROFILE, "emulator must be a table"),
+    "an emulator without a command": (PROFILE + "\n[emulator]", "name the program that runs"),
+    "an unknown word of an emulator": (
+        PROFILE + '\n[emulator]\ncommand = ["q"]\nbord = "x"',
+        "unknown 'bord'; there are command",
+    ),
+    "a source that is nowhere": (
+        PROFILE + '\n[emulator]\ncommand = ["q"]\nsources = ["start.c"]',
+        "start.c: no such file, neither beside the profile nor among edgemon's own (cortex_m.c",
+    ),
+    "a script that is no name": (
+        PROFILE + '\n[emulator]\ncommand = ["q"]\nscript = 3',
+        "script = 3: give the name of a linker script",
+    ),
+    "a byte order in words": ('big_endian = "yes"' + PROFILE, "big_endian = 'yes': give true"),
+    "packages as text": (PROFILE + 'packages = "gcc"', "packages = 'gcc': give a list of texts"),
     "microseconds that cannot be estimated": (
         PROFILE + "\n[budget]\nmicroseconds = 3",
         "microseconds needs [nanoseconds]: measure them",
@@ -89,5 +137,7 @@ def test_mistakes_in_a_profile_are_named(mistake: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(TargetError, match=r"there are host-x86_64, .* a file that ends in .toml"):
+    with pytest.raises(
+        TargetError, match=r"there are aarch64, .*host-x86_64, .* a file that ends in .toml"
+    ):
         targets.load("toaster")
