@@ -2,8 +2,9 @@
 
     python amalgamate.py OUTPUT_DIRECTORY
     python amalgamate.py OUTPUT_DIRECTORY --for monitor.emon     only the ops that it needs
-    python amalgamate.py OUTPUT_DIRECTORY --ops argmax,max,sub   only these ops
-    python amalgamate.py --for monitor.emon                      print the ops that it needs
+    python amalgamate.py OUTPUT_DIRECTORY --ops argmax,max,sub   only these ops, of integers alone
+    python amalgamate.py OUTPUT_DIRECTORY --ops argmax,floats    and of floats
+    python amalgamate.py --for monitor.emon                      print what it needs
 
 Compile edgemon.c with -ffp-contract=off: what rounds otherwise is refused by em_open. Or have no
 symbols at all: `#define EM_API static` and `#include "edgemon.c"` in one file of your own. An
@@ -17,14 +18,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PRIVATE = ("em_layout.h", "em_math.h", "em_op_list.h", "em_open.h", "em_ops.h")
+PRIVATE = ("em_layout.h", "em_op_list.h", "em_math.h", "em_open.h", "em_ops.h")
 SOURCES = sorted(path.name for path in (HERE / "src").glob("*.c"))
 HEAD = """\
 /* edgemon, the C runtime in one file; made by amalgamate.py: change the sources, not this.
  * Compile with -ffp-contract=off. */
 #define EM_INTERNAL static
 """
-MAGIC, HEADER, RECORD, NODES = b"\x8eEMON\r\n\x1a", 64, 16, 3  # FORMAT.md, sections 2 and 3
+MAGIC, HEADER, RECORD = b"\x8eEMON\r\n\x1a", 64, 16  # FORMAT.md, sections 2 and 3
+TAPS, NODES, F32 = 2, 3, 6  # kinds of sections, and a data type
+FLOATS = "floats"  # what a build has beside ops
 
 
 def op_names() -> dict[int, str]:
@@ -33,8 +36,8 @@ def op_names() -> dict[int, str]:
     return {int(number): name for number, name in re.findall(r"X\((\d+), \w+, (\w+),", rows)}
 
 
-def ops_of(artifact: Path) -> set[str]:
-    """Names of the ops that a .emon file, or the one of a bundle, needs."""
+def needs_of(artifact: Path) -> set[str]:
+    """Names of the ops that a .emon file, or the one of a bundle, needs; "floats" too."""
     path = artifact / "monitor.emon" if artifact.is_dir() else artifact
     try:
         data, names = path.read_bytes(), op_names()
@@ -45,13 +48,21 @@ def ops_of(artifact: Path) -> set[str]:
     try:
         (count,) = struct.unpack_from("<I", data, 20)
         sections = [struct.unpack_from("<4I", data, HEADER + RECORD * i) for i in range(count)]
-        offset, size = next(s[1:3] for s in sections if s[0] == NODES)
-        numbers = {struct.unpack_from("<H", data, at)[0] for at in range(offset, offset + size, 32)}
+        (taps, nodes) = (next(s[1:3] for s in sections if s[0] == kind) for kind in (TAPS, NODES))
+        numbers = set(_column(data, nodes, 0))
+        floats = F32 in _column(data, taps, 4) + _column(data, nodes, 2)
     except (struct.error, StopIteration):
         sys.exit(f"{path}: the artifact is damaged; copy it again from its bundle")
     if unknown := numbers - set(names):
         sys.exit(f"{path}: needs op {min(unknown)}, which this runtime does not know; update it")
-    return {names[number] for number in numbers}
+    return {names[number] for number in numbers} | ({FLOATS} if floats else set())
+
+
+def _column(data: bytes, section: tuple[int, int], at: int) -> list[int]:
+    """The u16 at byte ``at`` of each record of 32 bytes."""
+    offset, size = section
+    records = range(offset, offset + size, 32)
+    return [struct.unpack_from("<H", data, record + at)[0] for record in records]
 
 
 def body(name: str) -> str:
@@ -61,18 +72,19 @@ def body(name: str) -> str:
     return f"\n/* ======== {name} ======== */\n\n" + "\n".join(kept).strip() + "\n"
 
 
-def choice(ops: set[str]) -> str:
-    """What says which ops a build has; see em_op_list.h."""
-    chosen = "".join(f"#define EDGEMON_OP_{op.upper()} 1\n" for op in sorted(ops))
+def choice(needs: set[str]) -> str:
+    """What says which ops a build has; see em_op_list.h and em_layout.h."""
+    names = sorted(name.upper() if name == FLOATS else f"OP_{name.upper()}" for name in needs)
+    chosen = "".join(f"#define EDGEMON_{name} 1\n" for name in names)
     return f"#define EDGEMON_SOME_OPS\n{chosen}"
 
 
-def amalgamate(out: Path, ops: set[str] | None = None) -> None:
+def amalgamate(out: Path, needs: set[str] | None = None) -> None:
     """Write edgemon.c and edgemon.h into the folder ``out``, which is created if need be."""
     out.mkdir(parents=True, exist_ok=True)
     header = (HERE / "include" / "edgemon" / "edgemon.h").read_text(encoding="utf-8")
     (out / "edgemon.h").write_text(header, encoding="utf-8")
-    head = HEAD + ("" if ops is None else choice(ops)) + '#include "edgemon.h"\n'
+    head = HEAD + ("" if needs is None else choice(needs)) + '#include "edgemon.h"\n'
     source = head + "".join(body(name) for name in (*PRIVATE, *SOURCES))
     (out / "edgemon.c").write_text(source, encoding="utf-8")
 
@@ -80,22 +92,25 @@ def amalgamate(out: Path, ops: set[str] | None = None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="The C runtime as edgemon.c and edgemon.h.")
     parser.add_argument("out", type=Path, nargs="?", help="folder to write into")
-    parser.add_argument("--ops", default="", help="only these ops: names, with commas")
+    parser.add_argument(
+        "--ops", default="", help="only these ops: names, with commas; `floats` if one has floats"
+    )
     parser.add_argument(
         "--for", dest="artifacts", type=Path, action="append", default=[], metavar="ARTIFACT",
         help="only the ops that this .emon file or bundle needs; may be given more than once",
     )  # fmt: skip
     given = parser.parse_args()
-    ops = {name for name in re.split(r"[,;\s]+", given.ops) if name}
-    if unknown := ops - set(op_names().values()):
-        parser.error(f"no op {min(unknown)!r}; the ops are {', '.join(op_names().values())}")
-    ops = ops.union(*map(ops_of, given.artifacts))
+    needs = {name for name in re.split(r"[,;\s]+", given.ops) if name}
+    known = [*op_names().values(), FLOATS]
+    if unknown := needs - set(known):
+        parser.error(f"no op {min(unknown)!r}; there are {', '.join(known)}")
+    needs = needs.union(*map(needs_of, given.artifacts))
     if given.out is not None:
-        amalgamate(given.out, ops or None)
-    elif ops:
-        print(",".join(sorted(ops)))
+        amalgamate(given.out, needs or None)
+    elif needs:
+        print(",".join(sorted(needs)))
     else:
-        parser.error("name a folder to write into, or --for an artifact to print its ops")
+        parser.error("name a folder to write into, or --for an artifact to print what it needs")
 
 
 if __name__ == "__main__":

@@ -49,14 +49,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "sample.emon"
 
 
-@pytest.mark.parametrize("optimisation", ["-O1", "-O3"])
+@pytest.mark.parametrize("form", [("-O1",), ("-O3",), ("-O1", "-DEDGEMON_SMALL=1")], ids="".join)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_runtime_under_sanitizers(compiler: str, optimisation: str, tmp_path: Path) -> None:
+def test_runtime_under_sanitizers(compiler: str, form: tuple[str, ...], tmp_path: Path) -> None:
     cc = need(compiler)
     if not sanitized(cc, tmp_path):
         pytest.skip(f"{compiler} has no address and undefined-behaviour sanitizer here")
     program = tmp_path / "tests"
-    run(cc, *C_FLAGS, PRIVATE, optimisation, *SANITIZERS, *TESTS, *SOURCES, "-lm", "-o", program)
+    run(cc, *C_FLAGS, PRIVATE, *form, *SANITIZERS, *TESTS, *SOURCES, "-lm", "-o", program)
     out = run(program)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", out, re.MULTILINE), out
 

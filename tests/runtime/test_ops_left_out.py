@@ -27,10 +27,17 @@ from tests.runtime.c_compilers import (
     need,
     run,
 )
+from tests.runtime.c_coverage import tool
 from tests.runtime.versions import make
 
 EVERYTHING = make.HERE / f"{flat.MAJOR}.{flat.MINOR}.emon"
 NAMES = [op.name for op in DEVICE_OPS.values()]
+FLOATS_ALONE = ("to_f32", "exp", "log", "mul", "div", "tables", "kernels", "distances", "logsumexp")
+STRING_H = """#include <stddef.h>
+void *memcpy(void *, const void *, size_t);
+void *memset(void *, int, size_t);
+int memcmp(const void *, const void *, size_t);
+"""
 LEFT_OUT = "this build of the runtime leaves out an op that the artifact needs: "
 AMALGAMATE = (sys.executable, C / "amalgamate.py")
 
@@ -52,7 +59,8 @@ def boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def chosen(*names: str) -> list[str]:
-    return ["-DEDGEMON_SOME_OPS", *(f"-DEDGEMON_OP_{name.upper()}=1" for name in names)]
+    macros = ("FLOATS" if name == "floats" else f"OP_{name.upper()}" for name in names)
+    return ["-DEDGEMON_SOME_OPS", *(f"-DEDGEMON_{macro}=1" for macro in macros)]
 
 
 def code_bytes(compiler: str, folder: Path) -> int:
@@ -88,7 +96,7 @@ def test_only_the_ops_of_an_artifact(compiler: str, boxes: Path, tmp_path: Path)
     program = tmp_path / "evaluate"
     run(cc, *C_FLAGS, C / "examples" / "evaluate.c", objects, "-o", program)
     assert answer_of(program, boxes) == "ok"
-    assert answer_of(program, EVERYTHING) == f"{LEFT_OUT}gather"
+    assert answer_of(program, EVERYTHING) == f"{LEFT_OUT}floats"
 
 
 def test_verdicts_do_not_depend_on_what_is_left_out(boxes: Path, tmp_path: Path) -> None:
@@ -120,7 +128,9 @@ def test_each_op_alone_can_be_left_out(name: str, tmp_path: Path) -> None:
     run(*AMALGAMATE, tmp_path, "--ops", name)
     strict = ["-std=c11", *STRICT, "-ffp-contract=off"]
     run(clang, *strict, "-fsyntax-only", tmp_path / "edgemon.c")
-    run(*AMALGAMATE, tmp_path, "--ops", ",".join(others))
+    run(*AMALGAMATE, tmp_path, "--ops", f"{name},floats")
+    run(clang, *strict, "-fsyntax-only", tmp_path / "edgemon.c")
+    run(*AMALGAMATE, tmp_path, "--ops", ",".join([*others, "floats"]))
     run(clang, *strict, "-fsyntax-only", tmp_path / "edgemon.c")
     program = tmp_path / "evaluate"
     sources = [C / "examples" / "evaluate.c", tmp_path / "edgemon.c"]
@@ -129,6 +139,32 @@ def test_each_op_alone_can_be_left_out(name: str, tmp_path: Path) -> None:
     case = program_of(name, CASES[name][0][0])
     needs_it.write_bytes(flat.write(flat.Artifact(case, "00" * 32, {})))
     assert answer_of(program, needs_it) == LEFT_OUT + name
+
+
+@pytest.mark.parametrize("small", ["0", "1"])
+def test_a_build_without_floats_has_none(small: str, tmp_path: Path) -> None:
+    """Made for a processor that calls a function for every float operation; but one with floats
+    does call them."""
+    clang = need("clang")
+    names = [name for name in NAMES if name not in FLOATS_ALONE]
+    (tmp_path / "string.h").write_text(STRING_H)
+    flags = ["--target=thumbv6m-none-eabi", "-std=c11", "-Os", f"-DEDGEMON_SMALL={small}", *STRICT]
+    flags += ["-ffreestanding", f"-I{tmp_path}"]
+    for ops, least in ((names, 0), ([*names, "floats"], 1)):
+        run(*AMALGAMATE, tmp_path, "--ops", ",".join(ops))
+        run(clang, *flags, "-c", tmp_path / "edgemon.c", "-o", tmp_path / "edgemon.o")
+        symbols = run(tool(clang, "llvm-nm"), "--undefined-only", tmp_path / "edgemon.o")
+        calls = re.findall(r"__aeabi_(?:[cfd]|u?[il]2[fd])\w*", symbols)
+        assert bool(calls) == bool(least), calls
+
+
+def test_an_artifact_with_a_float_tap_alone_needs_floats(tmp_path: Path) -> None:
+    b = Builder([Tap("logits", "float32", 3)])
+    predicted = b.node("argmax", 0)
+    path = tmp_path / "monitor.emon"
+    few = b.program(predicted, [Monitor("class", predicted, 1, 1)])
+    path.write_bytes(flat.write(flat.Artifact(few, "00" * 32, {})))
+    assert run(*AMALGAMATE, "--for", path).strip() == "argmax,floats"
 
 
 def with_unknown_op(artifact: Path, folder: Path) -> Path:
@@ -158,7 +194,7 @@ def test_an_unknown_op_is_no_op_left_out(boxes: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--ops", "argmx"], "no op 'argmx'; the ops are argmax, max"),
+        (["--ops", "argmx"], "no op 'argmx'; there are argmax, max"),
         (["--for", "nowhere"], "nowhere: cannot be read"),
         (["--for", str(Path(__file__))], "not an edgemon artifact"),
         ([], "name a folder to write into, or --for"),
@@ -175,7 +211,8 @@ def test_cmake_builds_only_the_ops_of_artifacts(boxes: Path, tmp_path: Path) -> 
     cmake = need("cmake")
     need("gcc")
     build = tmp_path / "build"
-    options = [f"-DEDGEMON_FOR={boxes.name}", "-DEDGEMON_OPS=exp", "-DEDGEMON_BUILD_EXAMPLES=ON"]
+    ops = "-DEDGEMON_OPS=exp;floats"
+    options = [f"-DEDGEMON_FOR={boxes.name}", ops, "-DEDGEMON_BUILD_EXAMPLES=ON"]
     run(cmake, "-S", RUNTIME, "-B", build, *options, cwd=boxes.parent)
     run(cmake, "--build", build, "--parallel")
     program = build / "edgemon-evaluate"

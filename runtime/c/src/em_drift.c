@@ -32,7 +32,7 @@ static uint32_t dtype_of(const em_monitor *m, const em_drift_record *d) {
 
 static em_status check_edges(const em_number *edge, uint32_t count, uint32_t dtype) {
     for (uint32_t i = 0; i < count; i++) {
-        if (dtype == EM_F32) {
+        if (em_is_f32(dtype)) {
             const uint64_t bits = (uint64_t)edge[i].i;
             if (bits >> 32 != 0) {
                 return EM_E_RESERVED; /* D6 */
@@ -97,7 +97,7 @@ static uint32_t bin_of(const em_drift_record *d, uint32_t dtype, em_number score
     const em_number *edge = edges_of(d);
     uint32_t bin = 0;
     for (uint32_t i = 0; i + 1 < d->bins; i++) {
-        bin += dtype == EM_F32 ? score.f > edge[i].f : score.i > edge[i].i;
+        bin += em_is_f32(dtype) ? score.f > edge[i].f : score.i > edge[i].i;
     }
     return bin;
 }
@@ -145,7 +145,7 @@ EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_
     const uint32_t dtype = dtype_of(m, d);
     const em_number score = result->scores[d->monitor];
     if (result->verdicts[d->monitor] == EM_FAULT ||
-        (dtype == EM_F32 && !em_is_finite(em_bits_of(score.f)))) {
+        (em_is_f32(dtype) && !em_is_finite(em_bits_of(score.f)))) {
         drift->faults += drift->faults < UINT32_MAX;
     } else {
         add_image(d, bin_of(d, dtype, score), drift);

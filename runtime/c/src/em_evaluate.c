@@ -40,12 +40,6 @@ static em_status check_taps_given(const em_monitor *m, const em_tap *taps, size_
             return EM_E_ALIGN;
         }
     }
-    for (uint32_t i = 0; i < m->n_taps; i++) {
-        if (taps[i].dtype == EM_F32 &&
-            !em_all_finite((const em_u32 *)taps[i].data, taps[i].length)) {
-            return EM_E_TAP_VALUE;
-        }
-    }
     return EM_OK;
 }
 
@@ -63,11 +57,28 @@ static void distrust(em_result *out, uint32_t n_monitors, em_status reason) {
     }
 }
 
-EM_INLINE em_value value_of(const em_monitor *m, const em_tap *taps, const uint8_t *workspace,
+/* The inputs of an evaluation. */
+typedef struct em_inputs {
+    const em_tap *taps;    /* NULL: those of `vector` */
+    const uint8_t *vector; /* of the self-test: one tap after the other, at multiples of 16 bytes */
+} em_inputs;
+
+/* Where a self-test vector has tap `id`; of n_taps where it has what it expects. */
+static const uint8_t *place_in(const em_monitor *m, const uint8_t *vector, uint32_t id) {
+    for (uint32_t i = 0; i < id; i++) {
+        const em_tap_record *tap = em_tap_at(m, i);
+        vector += em_round_up(tap->length * em_size_of(tap->dtype), 16);
+    }
+    return vector;
+}
+
+EM_INLINE em_value value_of(const em_monitor *m, const em_inputs *in, const uint8_t *workspace,
                             uint32_t id) {
     em_value v;
     if (id < m->n_taps) {
-        v = (em_value){taps[id].data, (uint32_t)taps[id].dtype, taps[id].length};
+        const em_tap_record *tap = em_tap_at(m, id);
+        const void *data = in->taps != NULL ? in->taps[id].data : place_in(m, in->vector, id);
+        v = (em_value){data, tap->dtype, tap->length};
     } else {
         const em_node *node = em_node_at(m, id - m->n_taps);
         v = (em_value){workspace + node->offset, node->dtype, node->length};
@@ -75,38 +86,61 @@ EM_INLINE em_value value_of(const em_monitor *m, const em_tap *taps, const uint8
     return v;
 }
 
+/* Only now: the time does not depend on what is wrong with a tap of another type or length. */
+static int are_finite(const em_monitor *m, const em_inputs *in) {
+    int finite = 1;
+    for (uint32_t i = 0; i < m->n_taps; i++) {
+        const em_value tap = value_of(m, in, NULL, i);
+        finite &= !em_is_f32(tap.dtype) || em_all_finite((const em_u32 *)tap.data, tap.length);
+    }
+    return finite;
+}
+
 /* A float result with a NaN or an infinity becomes zeros: no node reads one (section 7.10).
  * Returns whether it had one. */
 static int clear_unless_finite(const em_node *node, void *result) {
     const em_u32 *bits = (const em_u32 *)result;
-    if (node->dtype != EM_F32 || (node->length == 1 ? em_is_finite(bits[0]) /* no loop to set up */
-                                                    : em_all_finite(bits, node->length))) {
+    if (!em_is_f32(node->dtype) ||
+        (node->length == 1 ? em_is_finite(bits[0]) /* no loop to set up */
+                           : em_all_finite(bits, node->length))) {
         return 0;
     }
     memset(result, 0, (size_t)node->length * 4);
     return 1;
 }
 
-/* Returns whether a result was not finite. */
-static int run_program(const em_monitor *m, const em_tap *taps, uint8_t *workspace) {
+/* Runs every node. EM_E_SCORE where a result was not finite. */
+static em_status run_program(const em_monitor *m, const em_inputs *in, uint8_t *workspace,
+                             int32_t *predicted_class) {
     int cleared = 0;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);
-        const em_value x = value_of(m, taps, workspace, node->x);
-        const em_value y = node->y == EM_NONE ? x : value_of(m, taps, workspace, node->y);
+        const em_value x = value_of(m, in, workspace, node->x);
+        const em_value y = node->y == EM_NONE ? x : value_of(m, in, workspace, node->y);
         em_run_node(m, node, x, y, workspace + node->offset);
         cleared |= clear_unless_finite(node, workspace + node->offset);
     }
-    return cleared;
+    *predicted_class = *(const em_i32 *)value_of(m, in, workspace, m->predicted).data;
+    return cleared ? EM_E_SCORE : EM_OK;
+}
+
+static em_status run_if_finite(const em_monitor *m, const em_inputs *in, uint8_t *workspace,
+                               int32_t *predicted_class) {
+    *predicted_class = -1;
+    return are_finite(m, in) ? run_program(m, in, workspace, predicted_class) : EM_E_TAP_VALUE;
 }
 
 static em_verdict verdict_of(int alarm, int uncertain) {
     return alarm ? EM_ALARM : uncertain ? EM_UNCERTAIN : EM_TRUST;
 }
 
-/* Section 10. Only a score that is at most the threshold is trusted, which no NaN is. */
-static em_verdict judge(const em_monitor_record *mon, em_value raw, em_number *score) {
-    if (raw.dtype == EM_F32) {
+/* Section 10, after a program that ran. Only a score that is at most the threshold is trusted,
+ * which no NaN is. */
+static em_verdict judge(const em_monitor *m, const em_inputs *in, const uint8_t *workspace,
+                        uint32_t monitor, em_number *score) {
+    const em_monitor_record *mon = em_monitor_at(m, monitor);
+    const em_value raw = value_of(m, in, workspace, mon->score);
+    if (em_is_f32(raw.dtype)) {
         const float f = *(const em_f32 *)raw.data;
         score->f = f;
         return verdict_of(!(f <= mon->alarm_above.f), !(f <= mon->uncertain_above.f));
@@ -115,12 +149,16 @@ static em_verdict judge(const em_monitor_record *mon, em_value raw, em_number *s
     return verdict_of(score->i > mon->alarm_above.i, score->i > mon->uncertain_above.i);
 }
 
-static void judge_all(const em_monitor *m, const em_tap *taps, const uint8_t *workspace,
-                      em_result *out) {
+/* Replaces distrust, if the program ran. */
+static void conclude(const em_monitor *m, const em_inputs *in, const uint8_t *workspace,
+                     em_status reason, em_result *out) {
+    out->reason = reason;
+    if (reason != EM_OK) {
+        return;
+    }
     out->verdict = EM_TRUST;
     for (uint32_t i = 0; i < m->n_monitors; i++) {
-        const em_monitor_record *mon = em_monitor_at(m, i);
-        out->verdicts[i] = judge(mon, value_of(m, taps, workspace, mon->score), &out->scores[i]);
+        out->verdicts[i] = judge(m, in, workspace, i, &out->scores[i]);
         if (out->verdicts[i] > out->verdict) {
             out->verdict = out->verdicts[i];
             out->monitor = i;
@@ -128,16 +166,11 @@ static void judge_all(const em_monitor *m, const em_tap *taps, const uint8_t *wo
     }
 }
 
-EM_INTERNAL void em_evaluate_checked(const em_monitor *m, const em_tap *taps, uint8_t *workspace,
-                                     em_result *out) {
+EM_UNUSED EM_INTERNAL void em_evaluate_checked(const em_monitor *m, const em_tap *taps,
+                                               uint8_t *workspace, em_result *out) {
+    const em_inputs in = {taps, NULL};
     distrust(out, m->n_monitors, EM_E_SCORE);
-    const int cleared = run_program(m, taps, workspace);
-    const em_value predicted = value_of(m, taps, workspace, m->predicted);
-    out->predicted_class = *(const em_i32 *)predicted.data;
-    if (!cleared) {
-        out->reason = EM_OK;
-        judge_all(m, taps, workspace, out);
-    }
+    conclude(m, &in, workspace, run_program(m, &in, workspace, &out->predicted_class), out);
 }
 
 EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
@@ -153,42 +186,39 @@ EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_t
     if (status == EM_OK) {
         status = check_taps_given(m, taps, n_taps);
     }
-    if (status != EM_OK) {
-        distrust(out, m->n_monitors, status);
-        return status;
+    distrust(out, m->n_monitors, status);
+    if (status == EM_OK) {
+        const em_inputs in = {taps, NULL};
+        uint8_t *bytes = (uint8_t *)workspace;
+        conclude(m, &in, bytes, run_if_finite(m, &in, bytes, &out->predicted_class), out);
     }
-    em_evaluate_checked(m, taps, (uint8_t *)workspace, out);
     return out->reason;
 }
 
 /* ---- self-test, section 11 ------------------------------------------------------------------ */
 
-static int agrees(const em_result *got, const uint8_t *expected) {
+/* Does an evaluation of the vector give what the file says? Without an em_result, which may be most
+ * of a small stack. */
+static int passes(const em_monitor *m, const uint8_t *vector, uint8_t *workspace) {
+    const em_inputs in = {NULL, vector};
+    const uint8_t *expected = place_in(m, vector, m->n_taps);
     const em_expected *want = (const em_expected *)(const void *)expected;
-    const uint32_t n = got->n_monitors;
     const uint8_t *scores = expected + sizeof *want;
-    const em_u32 *verdicts = (const em_u32 *)(const void *)(scores + 8 * n);
-    int equal = (uint32_t)got->verdict == want->verdict &&
-                got->predicted_class == want->predicted_class &&
-                (int32_t)got->reason == want->reason && memcmp(got->scores, scores, 8 * n) == 0;
-    for (uint32_t i = 0; i < n; i++) {
-        equal &= (uint32_t)got->verdicts[i] == verdicts[i];
+    const em_u32 *verdicts = (const em_u32 *)(const void *)(scores + 8 * m->n_monitors);
+    int32_t predicted_class;
+    const em_status reason = run_if_finite(m, &in, workspace, &predicted_class);
+    em_verdict worst = reason == EM_OK ? EM_TRUST : EM_FAULT;
+    int equal = predicted_class == want->predicted_class && (int32_t)reason == want->reason;
+    for (uint32_t i = 0; i < m->n_monitors; i++) {
+        em_verdict verdict = EM_FAULT;
+        em_number score = {0};
+        if (reason == EM_OK) {
+            verdict = judge(m, &in, workspace, i, &score);
+        }
+        worst = verdict > worst ? verdict : worst;
+        equal &= (uint32_t)verdict == verdicts[i] && memcmp(&score, scores + 8 * i, 8) == 0;
     }
-    return equal;
-}
-
-static em_status run_vector(const em_monitor *m, const uint8_t *vector, void *workspace,
-                            size_t workspace_size) {
-    em_tap taps[EM_MAX_TAPS];
-    const uint8_t *at = vector;
-    for (uint32_t i = 0; i < m->n_taps; i++) {
-        const em_tap_record *tap = em_tap_at(m, i);
-        taps[i] = (em_tap){at, (em_dtype)tap->dtype, tap->length};
-        at += em_round_up(tap->length * em_size_of(tap->dtype), 16);
-    }
-    em_result result;
-    em_evaluate(m, taps, m->n_taps, workspace, workspace_size, &result);
-    return agrees(&result, at) ? EM_OK : EM_E_SELF_TEST;
+    return equal && (uint32_t)worst == want->verdict;
 }
 
 EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t workspace_size) {
@@ -206,9 +236,8 @@ EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t works
     const em_self_test_head head = *(const em_self_test_head *)(const void *)bytes;
     for (uint32_t i = 0; i < head.count; i++) {
         const uint8_t *vector = bytes + sizeof head + (size_t)i * head.stride;
-        status = run_vector(m, vector, workspace, workspace_size);
-        if (status != EM_OK) {
-            return status;
+        if (!passes(m, vector, (uint8_t *)workspace)) {
+            return EM_E_SELF_TEST;
         }
     }
     return EM_OK;
@@ -268,10 +297,6 @@ EM_API em_status em_describe_tap(const em_monitor *m, size_t index, em_tap_info 
     return EM_OK;
 }
 
-static em_dtype score_dtype(const em_monitor *m, const em_monitor_record *mon) {
-    return (em_dtype)em_node_at(m, mon->score - m->n_taps)->dtype;
-}
-
 EM_API em_status em_describe_monitor(const em_monitor *m, size_t index, em_monitor_info *out) {
     if (!is_open(m) || out == NULL) {
         return EM_E_NULL;
@@ -281,7 +306,7 @@ EM_API em_status em_describe_monitor(const em_monitor *m, size_t index, em_monit
     }
     const em_monitor_record *mon = em_monitor_at(m, index);
     out->name = name_at(m, mon->name);
-    out->dtype = score_dtype(m, mon);
+    out->dtype = (em_dtype)em_node_at(m, mon->score - m->n_taps)->dtype;
     out->alarm_above = mon->alarm_above;
     out->uncertain_above = mon->uncertain_above;
     return EM_OK;
@@ -293,16 +318,6 @@ EM_API const char *em_metadata(const em_monitor *m, size_t *size) {
         *size = present ? m->meta_size : 0;
     }
     return present ? (const char *)(m->file + m->meta) : NULL;
-}
-
-EM_API double em_display(const em_monitor *m, size_t index, em_number raw) {
-    if (!is_open(m) || index >= m->n_monitors) {
-        return 0.0;
-    }
-    const em_monitor_record *mon = em_monitor_at(m, index);
-    const double number = score_dtype(m, mon) == EM_F32 ? (double)raw.f : (double)raw.i;
-    const double shown = number * mon->display_scale;
-    return mon->display == 1 ? shown / (1.0 + shown) : shown;
 }
 
 EM_API const char *em_status_text(em_status status) {

@@ -15,14 +15,14 @@ EM_TYPES(boxes) {
 
 /* B1, B2: finite corners, none below its partner */
 static em_status check_corners(uint32_t dtype, const void *lower, const void *upper, uint32_t n) {
-    if (dtype == EM_F32 &&
+    if (em_is_f32(dtype) &&
         (!em_all_finite((const em_u32 *)lower, n) || !em_all_finite((const em_u32 *)upper, n))) {
         return EM_E_BOX;
     }
     int ordered = 1;
     for (uint32_t i = 0; i < n; i++) {
-        ordered &= dtype == EM_F32 ? ((const em_f32 *)lower)[i] <= ((const em_f32 *)upper)[i]
-                                   : em_int_at(dtype, lower, i) <= em_int_at(dtype, upper, i);
+        ordered &= em_is_f32(dtype) ? ((const em_f32 *)lower)[i] <= ((const em_f32 *)upper)[i]
+                                    : em_int_at(dtype, lower, i) <= em_int_at(dtype, upper, i);
     }
     return ordered ? EM_OK : EM_E_BOX;
 }
@@ -33,12 +33,12 @@ static em_status check_weights(em_facts x, const void *weight) {
     for (uint32_t i = 0; i < n; i++) {
         const float f = ((const em_f32 *)weight)[i];
         const int positive =
-            dtype == EM_F32 ? f > 0.0f && f <= FLT_MAX : ((const em_i32 *)weight)[i] > 0;
+            em_is_f32(dtype) ? f > 0.0f && f <= FLT_MAX : ((const em_i32 *)weight)[i] > 0;
         if (!positive) {
             return EM_E_BOX;
         }
     }
-    if (dtype == EM_F32) {
+    if (em_is_f32(dtype)) {
         return EM_OK;
     }
     const uint32_t weight_bits = em_width(em_largest_magnitude((const em_i32 *)weight, n));
@@ -50,7 +50,7 @@ EM_TABLES(boxes) {
     const em_table *t = em_table_at(&c->r->m, c->node->first_table);
     if (t[0].dtype != c->x.dtype || t[0].count % c->x.length != 0 ||
         !em_has_type(&t[1], c->x.dtype, t[0].count) ||
-        !em_has_type(&t[2], c->x.dtype == EM_F32 ? EM_F32 : EM_I32, c->x.length) ||
+        !em_has_type(&t[2], em_is_f32(c->x.dtype) ? EM_F32 : EM_I32, c->x.length) ||
         !em_has_type(&t[3], EM_U32, (uint64_t)classes + 1)) {
         return EM_E_TABLE;
     }
@@ -105,7 +105,7 @@ EM_INLINE float outside_dim_f32(float x, float lower, float upper, float weight)
 }
 
 /* The largest element does not depend on the order, so eight run side by side. */
-#define EM_LANES 8
+#define EM_LANES (EM_SMALL ? 1 : 8)
 
 static float outside_f32(const em_f32 *x, const em_f32 *lower, const em_f32 *upper,
                          const em_f32 *weight, uint32_t dims) {
@@ -159,20 +159,12 @@ EM_RUN(boxes) {
     const void *weight = em_data_of(m, node, 2);
     const em_u32 *first = (const em_u32 *)em_data_of(m, node, 3) + *(const em_i32 *)y.data;
     const em_i32 *iw = (const em_i32 *)weight;
-    switch (x.dtype) {
-    case EM_I8:
-        *(em_i32 *)out = nearest_int(EM_I8, x, lower, upper, iw, first[0], first[1]);
-        break;
-    case EM_U8:
-        *(em_i32 *)out = nearest_int(EM_U8, x, lower, upper, iw, first[0], first[1]);
-        break;
-    case EM_I16:
-        *(em_i32 *)out = nearest_int(EM_I16, x, lower, upper, iw, first[0], first[1]);
-        break;
-    default:
+    if (em_is_f32(x.dtype)) {
         *(em_f32 *)out = boxes_f32(x, (const em_f32 *)lower, (const em_f32 *)upper,
                                    (const em_f32 *)weight, first[0], first[1]);
-        break;
+    } else {
+        EM_OF_INTS(x.dtype, dtype,
+                   *(em_i32 *)out = nearest_int(dtype, x, lower, upper, iw, first[0], first[1]));
     }
 }
 #endif
@@ -210,7 +202,7 @@ EM_TABLES(hamming) {
     const em_u32 *patterns = (const em_u32 *)em_data_of(&c->r->m, c->node, 2);
     const em_u32 *first = (const em_u32 *)em_data_of(&c->r->m, c->node, 3);
     c->result.bits = em_width(bits + 1);
-    const int valid = (c->x.dtype != EM_F32 || em_all_finite(threshold, c->x.length)) &&
+    const int valid = (!em_is_f32(c->x.dtype) || em_all_finite(threshold, c->x.length)) &&
                       em_all_below(index, t[1].count, c->x.length) &&
                       clean_padding(patterns, t[2].count, words, bits) &&
                       em_shared_out(first, classes, t[2].count / words);
@@ -226,8 +218,8 @@ EM_WORK(hamming) {
 }
 
 static int is_above(em_value x, const void *threshold, uint32_t i) {
-    return x.dtype == EM_F32 ? ((const em_f32 *)x.data)[i] > ((const em_f32 *)threshold)[i]
-                             : em_int_at(x.dtype, x.data, i) > ((const em_i32 *)threshold)[i];
+    return em_is_f32(x.dtype) ? ((const em_f32 *)x.data)[i] > ((const em_f32 *)threshold)[i]
+                              : em_int_at(x.dtype, x.data, i) > ((const em_i32 *)threshold)[i];
 }
 
 static uint32_t count_bits(uint32_t v) {

@@ -10,7 +10,7 @@
 #if EM_HAS(AFFINE)
 EM_TABLES(affine) {
     const em_table *t = em_table_at(&c->r->m, c->node->first_table);
-    const int f32 = c->x.dtype == EM_F32;
+    const int f32 = em_is_f32(c->x.dtype);
     const uint32_t rows = t[1].count;
     if (rows < 1 || t[1].dtype != (f32 ? EM_F32 : EM_I32) ||
         !em_has_type(&t[0], f32 ? EM_F32 : EM_I16, (uint64_t)rows * c->x.length)) {
@@ -33,9 +33,23 @@ EM_TABLES(affine) {
 
 EM_WORK(affine) { return em_table_at(m, node->first_table)->count; }
 
+/* Row by row; `dtype` is a constant at each call. */
+EM_INLINE void affine_wide(uint32_t dtype, em_value x, const em_i16 *weight, const em_i32 *bias,
+                           uint32_t rows, em_i32 *out) {
+    for (uint32_t k = 0; k < rows; k++) {
+        const em_i16 *w = weight + (size_t)k * x.length;
+        int32_t sum = bias[k];
+        for (uint32_t i = 0; i < x.length; i++) {
+            sum += em_int_at(dtype, x.data, i) * w[i];
+        }
+        out[k] = sum;
+    }
+}
+
 #define AFFINE_PART 64u
 
-/* Products of 16 bits side by side: some elements of x at a time, for every row of weights. */
+/* The same for up to 16 bits, products side by side: some elements of x at a time, for every row.
+ */
 EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, const em_i32 *bias,
                              uint32_t rows, em_i32 *out) {
     memcpy(out, bias, (size_t)rows * sizeof *out);
@@ -57,24 +71,11 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
     }
 }
 
-static void affine_i32(em_value x, const em_i16 *weight, const em_i32 *bias, uint32_t rows,
-                       em_i32 *out) {
-    const em_i32 *v = (const em_i32 *)x.data;
-    for (uint32_t k = 0; k < rows; k++) {
-        const em_i16 *w = weight + (size_t)k * x.length;
-        int32_t sum = bias[k];
-        for (uint32_t i = 0; i < x.length; i++) {
-            sum += v[i] * w[i];
-        }
-        out[k] = sum;
-    }
-}
-
 static void affine_f32(em_value x, const em_f32 *weight, const em_f32 *bias, uint32_t rows,
                        em_f32 *out) {
     for (uint32_t k = 0; k < rows; k++) {
         const em_terms terms = {.a = (const em_f32 *)x.data, .b = weight + (size_t)k * x.length};
-        out[k] = em_halving_sum(em_term_product, &terms, x.length) + bias[k];
+        out[k] = em_halving_sum(EM_PRODUCT, &terms, x.length) + bias[k];
     }
 }
 
@@ -83,22 +84,13 @@ EM_RUN(affine) {
     const void *bias = em_data_of(m, node, 1);
     const em_i16 *w = (const em_i16 *)weight;
     const em_i32 *b = (const em_i32 *)bias;
-    switch (x.dtype) {
-    case EM_I8:
-        affine_narrow(EM_I8, x, w, b, node->length, (em_i32 *)out);
-        break;
-    case EM_U8:
-        affine_narrow(EM_U8, x, w, b, node->length, (em_i32 *)out);
-        break;
-    case EM_I16:
-        affine_narrow(EM_I16, x, w, b, node->length, (em_i32 *)out);
-        break;
-    case EM_I32:
-        affine_i32(x, w, b, node->length, (em_i32 *)out);
-        break;
-    default:
+    em_i32 *sum = (em_i32 *)out;
+    if (em_is_f32(x.dtype)) {
         affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
-        break;
+    } else if (EM_SMALL || x.dtype == EM_I32) {
+        EM_OF_INTS(x.dtype, dtype, affine_wide(dtype, x, w, b, node->length, sum));
+    } else {
+        EM_OF_INTS(x.dtype, dtype, affine_narrow(dtype, x, w, b, node->length, sum));
     }
 }
 #endif
@@ -108,7 +100,7 @@ EM_RUN(affine) {
 #if EM_HAS(TABLES)
 EM_TYPES(tables) {
     c->result = (em_facts){EM_I32, c->node->length, 0};
-    return c->x.dtype == EM_F32;
+    return em_is_f32(c->x.dtype);
 }
 
 EM_TABLES(tables) {
@@ -191,7 +183,7 @@ EM_RUN(kernels) {
         const em_terms terms = {.a = (const em_f32 *)x.data + (size_t)(i / kernels) * dims,
                                 .codes = centres + (size_t)i * dims,
                                 .scale = scale};
-        const float half = em_halving_sum(em_term_square_of_code, &terms, dims) * 0.5f;
+        const float half = em_halving_sum(EM_SQUARE_OF_CODE, &terms, dims) * 0.5f;
         ((em_f32 *)out)[i] = log_weight[i] - half;
     }
 }
@@ -202,7 +194,7 @@ EM_RUN(kernels) {
 #if EM_HAS(DISTANCES)
 EM_TABLES(distances) {
     const em_table *t = em_table_at(&c->r->m, c->node->first_table);
-    if (t->dtype != EM_F32 || t->count < 1 || t->count % c->x.length != 0) {
+    if (!em_is_f32(t->dtype) || t->count < 1 || t->count % c->x.length != 0) {
         return EM_E_TABLE;
     }
     c->result.length = t->count / c->x.length;
@@ -216,7 +208,7 @@ EM_RUN(distances) {
     const em_f32 *centres = (const em_f32 *)em_data_of(m, node, 0);
     for (uint32_t i = 0; i < node->length; i++) {
         const em_terms terms = {.a = (const em_f32 *)x.data, .b = centres + (size_t)i * x.length};
-        ((em_f32 *)out)[i] = em_halving_sum(em_term_square, &terms, x.length);
+        ((em_f32 *)out)[i] = em_halving_sum(EM_SQUARE, &terms, x.length);
     }
 }
 #endif
@@ -231,11 +223,6 @@ EM_TABLES(logsumexp) {
 
 EM_WORK(logsumexp) { return EM_TRANSCENDENTAL * ((uint64_t)n + node->length); }
 
-EM_INLINE float term_exp(const em_terms *t, size_t i) {
-    const float v = t->a[i] - t->scale;
-    return em_exp(v);
-}
-
 EM_RUN(logsumexp) {
     const uint32_t size = x.length / node->length;
     for (uint32_t c = 0; c < node->length; c++) {
@@ -245,7 +232,7 @@ EM_RUN(logsumexp) {
             top = v[i] > top || v[i] != v[i] ? v[i] : top; /* a NaN stays */
         }
         const em_terms terms = {.a = v, .scale = top};
-        ((em_f32 *)out)[c] = top + em_log(em_halving_sum(term_exp, &terms, size));
+        ((em_f32 *)out)[c] = top + em_log(em_halving_sum(EM_EXP_BELOW, &terms, size));
     }
 }
 #endif

@@ -16,11 +16,11 @@
 EM_TYPES(sub) {
     c->result = (em_facts){em_word_of(c->x), c->x.length, em_larger(c->x.bits, c->y.bits) + 1};
     return c->y.length == 1 &&
-           (c->x.dtype == EM_F32 ? c->y.dtype == EM_F32 : em_is_int(c->x) && em_is_int(c->y));
+           (em_is_f32(c->x.dtype) ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y));
 }
 
 EM_RUN(sub) {
-    if (x.dtype == EM_F32) {
+    if (em_is_f32(x.dtype)) {
         const float b = *(const em_f32 *)y.data;
         for (uint32_t i = 0; i < x.length; i++) {
             ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] - b;
@@ -42,15 +42,15 @@ EM_INLINE int64_t wide_int_at(em_value x, uint32_t i) {
 static int is_wide_int(em_facts x) { return x.dtype == EM_I32 || x.dtype == EM_I64; }
 
 EM_TYPES(add) {
-    const int f32 = c->x.dtype == EM_F32;
+    const int f32 = em_is_f32(c->x.dtype);
     c->result = (em_facts){f32 ? EM_F32 : EM_I64, c->x.length, em_larger(c->x.bits, c->y.bits) + 1};
     return c->x.length == c->y.length &&
-           (f32 ? c->y.dtype == EM_F32 : is_wide_int(c->x) && is_wide_int(c->y));
+           (f32 ? em_is_f32(c->y.dtype) : is_wide_int(c->x) && is_wide_int(c->y));
 }
 
 EM_RUN(add) {
     for (uint32_t i = 0; i < x.length; i++) {
-        if (x.dtype == EM_F32) {
+        if (em_is_f32(x.dtype)) {
             ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] + ((const em_f32 *)y.data)[i];
         } else {
             ((em_i64 *)out)[i] = wide_int_at(x, i) + wide_int_at(y, i);
@@ -62,7 +62,7 @@ EM_RUN(add) {
 #if EM_HAS(MUL)
 EM_TYPES(mul) {
     c->result = (em_facts){EM_F32, c->x.length, 0};
-    return c->x.dtype == EM_F32 && c->y.dtype == EM_F32 && c->x.length == c->y.length;
+    return em_is_f32(c->x.dtype) && em_is_f32(c->y.dtype) && c->x.length == c->y.length;
 }
 
 EM_RUN(mul) {
@@ -75,7 +75,7 @@ EM_RUN(mul) {
 #if EM_HAS(DIV)
 EM_TYPES(div) {
     c->result = (em_facts){EM_F32, c->x.length, 0};
-    return c->x.dtype == EM_F32 && c->y.dtype == EM_F32 && c->y.length == 1;
+    return em_is_f32(c->x.dtype) && em_is_f32(c->y.dtype) && c->y.length == 1;
 }
 
 EM_RUN(div) {
@@ -129,7 +129,7 @@ EM_TABLES(to_f32) {
     if (!em_has_type(&t[0], EM_F32, 1) || !em_has_type(&t[1], EM_I32, 1)) {
         return EM_E_TABLE;
     }
-    if (c->x.dtype == EM_F32 && *(const em_i32 *)em_data_of(&c->r->m, c->node, 1) != 0) {
+    if (em_is_f32(c->x.dtype) && *(const em_i32 *)em_data_of(&c->r->m, c->node, 1) != 0) {
         return EM_E_VALUE;
     }
     return em_all_positive((const em_f32 *)em_data_of(&c->r->m, c->node, 0), 1) ? EM_OK
@@ -139,7 +139,7 @@ EM_TABLES(to_f32) {
 EM_RUN(to_f32) {
     const float scale = *(const em_f32 *)em_data_of(m, node, 0);
     const int32_t zero = *(const em_i32 *)em_data_of(m, node, 1);
-    if (x.dtype == EM_F32) {
+    if (em_is_f32(x.dtype)) {
         for (uint32_t i = 0; i < x.length; i++) {
             ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] * scale;
         }
@@ -182,7 +182,7 @@ EM_INLINE em_status check_bound(const em_candidate *c) {
         return EM_E_TABLE;
     }
     const em_u32 *bound = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
-    return c->x.dtype != EM_F32 || em_is_finite(*bound) ? EM_OK : EM_E_VALUE;
+    return !em_is_f32(c->x.dtype) || em_is_finite(*bound) ? EM_OK : EM_E_VALUE;
 }
 
 #if EM_HAS(EXCEEDS)
@@ -195,15 +195,16 @@ EM_TABLES(exceeds) { return check_bound(c); }
 
 EM_RUN(exceeds) {
     const void *threshold = em_data_of(m, node, 0);
-    *(em_i32 *)out = x.dtype == EM_F32 ? *(const em_f32 *)x.data > *(const em_f32 *)threshold
-                                       : em_int_at(x.dtype, x.data, 0) > *(const em_i32 *)threshold;
+    *(em_i32 *)out = em_is_f32(x.dtype)
+                         ? *(const em_f32 *)x.data > *(const em_f32 *)threshold
+                         : em_int_at(x.dtype, x.data, 0) > *(const em_i32 *)threshold;
 }
 #endif
 
 #if EM_HAS(CLIP)
 EM_TABLES(clip) {
     const em_status status = check_bound(c);
-    if (status == EM_OK && c->x.dtype != EM_F32) {
+    if (status == EM_OK && !em_is_f32(c->x.dtype)) {
         const em_i32 *upper = (const em_i32 *)em_data_of(&c->r->m, c->node, 0);
         c->result.bits = em_larger(c->x.bits, em_width(em_magnitude(*upper)));
     }
@@ -213,7 +214,7 @@ EM_TABLES(clip) {
 EM_RUN(clip) {
     const void *upper = em_data_of(m, node, 0);
     for (uint32_t i = 0; i < x.length; i++) {
-        if (x.dtype == EM_F32) {
+        if (em_is_f32(x.dtype)) {
             const float v = ((const em_f32 *)x.data)[i], most = *(const em_f32 *)upper;
             ((em_f32 *)out)[i] = v > most ? most : v; /* a NaN stays */
         } else {

@@ -13,10 +13,11 @@ EM_TYPES(trees) {
 static int is_tree_node(em_tree_node node, int leaf, int32_t value, em_facts x) {
     const uint32_t feature = node.child & 0xFFFF;
     if (leaf) {
-        const uint32_t highest = x.dtype == EM_F32 ? UINT32_C(0x7F7FFFFF) : UINT32_C(0x7FFFFFFF);
+        const uint32_t highest = em_is_f32(x.dtype) ? UINT32_C(0x7F7FFFFF) : UINT32_C(0x7FFFFFFF);
         return feature == 0 && node.threshold == highest;
     }
-    return feature < x.length && value == 0 && (x.dtype != EM_F32 || em_is_finite(node.threshold));
+    return feature < x.length && value == 0 &&
+           (!em_is_f32(x.dtype) || em_is_finite(node.threshold));
 }
 
 /*
@@ -91,7 +92,7 @@ EM_WORK(trees) {
 EM_INLINE uint32_t step(uint32_t dtype, const void *x, const em_tree_node *nodes, uint32_t at) {
     const em_tree_node node = nodes[at];
     const uint32_t feature = node.child & 0xFFFF, left = node.child >> 16;
-    if (dtype == EM_F32) {
+    if (em_is_f32(dtype)) {
         const float threshold = em_float_of(left == at ? EM_NAN : node.threshold);
         return left + (uint32_t)(((const em_f32 *)x)[feature] > threshold);
     }
@@ -103,7 +104,7 @@ EM_INLINE int32_t sum_of_trees(uint32_t dtype, const void *x, const em_tree_node
                                const em_i32 *values, const em_tree_root *roots, uint32_t trees) {
     int32_t sum = 0;
     uint32_t t = 0;
-    for (; trees - t >= 4; t += 4) {
+    for (; !EM_SMALL && trees - t >= 4; t += 4) {
         uint32_t a = roots[t].node, b = roots[t + 1].node;
         uint32_t c = roots[t + 2].node, d = roots[t + 3].node;
         uint32_t depth = 0;
@@ -134,22 +135,10 @@ EM_RUN(trees) {
     const em_tree_root *roots = (const em_tree_root *)em_data_of(m, node, 2);
     em_i32 *sum = (em_i32 *)out;
     const uint32_t trees = em_table_at(m, node->first_table + 2)->count / 2;
-    switch (x.dtype) {
-    case EM_I8:
-        *sum = sum_of_trees(EM_I8, x.data, nodes, values, roots, trees);
-        break;
-    case EM_U8:
-        *sum = sum_of_trees(EM_U8, x.data, nodes, values, roots, trees);
-        break;
-    case EM_I16:
-        *sum = sum_of_trees(EM_I16, x.data, nodes, values, roots, trees);
-        break;
-    case EM_I32:
-        *sum = sum_of_trees(EM_I32, x.data, nodes, values, roots, trees);
-        break;
-    default:
-        *sum = sum_of_trees(EM_F32, x.data, nodes, values, roots, trees);
-        break;
+    if (EM_SMALL || em_is_f32(x.dtype)) {
+        *sum = sum_of_trees(EM_SMALL ? x.dtype : EM_F32, x.data, nodes, values, roots, trees);
+    } else {
+        EM_OF_INTS(x.dtype, dtype, *sum = sum_of_trees(dtype, x.data, nodes, values, roots, trees));
     }
 }
 #endif

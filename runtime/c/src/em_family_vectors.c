@@ -30,8 +30,8 @@ static uint32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
 }
 
 static uint32_t largest(em_value x) {
-    return x.dtype == EM_F32 ? largest_f32((const em_f32 *)x.data, x.length)
-                             : largest_int(x.dtype, x.data, x.length);
+    return em_is_f32(x.dtype) ? largest_f32((const em_f32 *)x.data, x.length)
+                              : largest_int(x.dtype, x.data, x.length);
 }
 #endif
 
@@ -52,7 +52,7 @@ EM_TYPES(max) {
 
 EM_RUN(max) {
     const uint32_t i = largest(x);
-    if (x.dtype == EM_F32) {
+    if (em_is_f32(x.dtype)) {
         *(em_f32 *)out = ((const em_f32 *)x.data)[i] + 0.0f; /* -0 becomes +0 */
     } else {
         *(em_i32 *)out = em_int_at(x.dtype, x.data, i);
@@ -64,7 +64,7 @@ EM_RUN(max) {
 
 #if EM_HAS(SUM)
 EM_TYPES(sum) {
-    const uint32_t dtype = c->x.dtype == EM_F32 ? EM_F32 : EM_I64;
+    const uint32_t dtype = em_is_f32(c->x.dtype) ? EM_F32 : EM_I64;
     c->result = (em_facts){dtype, 1, c->x.bits + em_width(c->x.length)};
     return em_is_word(c->x);
 }
@@ -78,9 +78,9 @@ static int64_t sum_i32(const em_i32 *x, uint32_t n) {
 }
 
 EM_RUN(sum) {
-    if (x.dtype == EM_F32) {
+    if (em_is_f32(x.dtype)) {
         const em_terms terms = {.a = (const em_f32 *)x.data};
-        *(em_f32 *)out = em_halving_sum(em_term_plain, &terms, x.length);
+        *(em_f32 *)out = em_halving_sum(EM_PLAIN, &terms, x.length);
     } else {
         *(em_i64 *)out = sum_i32((const em_i32 *)x.data, x.length);
     }
@@ -124,7 +124,7 @@ EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint3
 
 EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
     uint32_t c = 0;
-    if (dtype == EM_I8 || dtype == EM_U8) {
+    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
         for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
             reduce_bytes(dtype, x, channels, c, out);
         }
@@ -140,32 +140,20 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
 
 static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
     const uint32_t positions = x.length / channels;
-    const float share = (float)(1.0 / (double)positions);
+    const float share = 1.0f / (float)positions;
     for (uint32_t c = 0; c < channels; c++) {
         const em_terms terms = {.a = (const em_f32 *)x.data + c, .stride = channels};
-        const float sum = em_halving_sum(em_term_strided, &terms, positions);
+        const float sum = em_halving_sum(EM_STRIDED, &terms, positions);
         out[c] = sum * share;
     }
 }
 
 /* Of each channel over its positions; of floats the mean. */
 EM_RUN(reduce) {
-    switch (x.dtype) {
-    case EM_I8:
-        reduce_int(EM_I8, x, node->length, (em_i32 *)out);
-        break;
-    case EM_U8:
-        reduce_int(EM_U8, x, node->length, (em_i32 *)out);
-        break;
-    case EM_I16:
-        reduce_int(EM_I16, x, node->length, (em_i32 *)out);
-        break;
-    case EM_I32:
-        reduce_int(EM_I32, x, node->length, (em_i32 *)out);
-        break;
-    default:
+    if (em_is_f32(x.dtype)) {
         reduce_f32(x, node->length, (em_f32 *)out);
-        break;
+    } else {
+        EM_OF_INTS(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
     }
 }
 #endif
@@ -201,7 +189,7 @@ EM_TABLES(gather) {
 EM_RUN(gather) {
     const em_u32 *index = (const em_u32 *)em_data_of(m, node, 0);
     for (uint32_t i = 0; i < node->length; i++) {
-        if (x.dtype == EM_F32) {
+        if (em_is_f32(x.dtype)) {
             ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[index[i]];
         } else {
             ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, index[i]);
@@ -230,12 +218,12 @@ EM_RUN(select) {
 EM_TYPES(concat) {
     c->result =
         (em_facts){em_word_of(c->x), c->x.length + c->y.length, em_larger(c->x.bits, c->y.bits)};
-    return c->x.dtype == EM_F32 ? c->y.dtype == EM_F32 : em_is_int(c->x) && em_is_int(c->y);
+    return em_is_f32(c->x.dtype) ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y);
 }
 
 /* The elements of x, then those of y; integers become i32. */
 EM_RUN(concat) {
-    if (x.dtype == EM_F32) {
+    if (em_is_f32(x.dtype)) {
         memcpy(out, x.data, (size_t)x.length * 4);
         memcpy((em_f32 *)out + x.length, y.data, (size_t)y.length * 4);
         return;

@@ -33,14 +33,45 @@
 #endif
 #endif
 
-/* Kernels are written once, with the data type as a constant argument: they must be inlined. Where
- * ops are left out, some are unused. */
-#if defined(__GNUC__)
-#define EM_INLINE static inline __attribute__((always_inline, unused))
-#define EM_UNUSED __attribute__((unused))
+/*
+ * Two forms of the kernels, with the same results in every bit. The fast one is made for vector
+ * units: kernels once for each data type, sums eight lanes side by side. The small one is for a
+ * processor without: every kernel once, sums one term after the other, a third of the code and of
+ * the stack. Define EDGEMON_SMALL as 0 or 1 to choose.
+ */
+#ifdef EDGEMON_SMALL
+#define EM_SMALL EDGEMON_SMALL
+#elif defined(__OPTIMIZE_SIZE__) && !defined(__SSE2__) && !defined(__ARM_NEON)
+#define EM_SMALL 1
 #else
-#define EM_INLINE static inline
+#define EM_SMALL 0
+#endif
+
+/* A build with some ops (em_op_list.h) has floats if EDGEMON_FLOATS is defined as 1. One without
+ * has no float operation, and refuses artifacts with a float tap or result. */
+#if defined(EDGEMON_SOME_OPS) && !defined(EDGEMON_FLOATS)
+#define EM_FLOATS 0
+#else
+#define EM_FLOATS 1
+#endif
+
+/* EM_INLINE: what must be inlined, since an argument that is a constant at each call makes a kernel
+ * of its own. EM_SHARED: the same in the fast form, but one function for all in the small one.
+ * Where ops are left out, some are unused. */
+#if defined(__GNUC__)
+#define EM_UNUSED __attribute__((unused))
+#define EM_INLINE static inline __attribute__((always_inline, unused))
+#define EM_ONCE static __attribute__((noinline, unused))
+#else
 #define EM_UNUSED
+#define EM_INLINE static inline
+#define EM_ONCE static
+#endif
+
+#if EM_SMALL
+#define EM_SHARED EM_ONCE
+#else
+#define EM_SHARED EM_INLINE
 #endif
 
 /* The file, the workspace and the taps are bytes to the compiler: no typed access to them may be
@@ -204,8 +235,10 @@ EM_INLINE uint32_t em_size_of(uint32_t dtype) {
     }
 }
 
+EM_INLINE int em_is_f32(uint32_t dtype) { return EM_FLOATS && dtype == EM_F32; }
+
 /* Element i of an i8, u8, i16 or i32 vector. */
-EM_INLINE int32_t em_int_at(uint32_t dtype, const void *data, size_t i) {
+EM_SHARED int32_t em_int_at(uint32_t dtype, const void *data, size_t i) {
     switch (dtype) {
     case EM_I8:
         return ((const int8_t *)data)[i];
@@ -234,7 +267,7 @@ EM_INLINE float em_float_of(uint32_t bits) {
 
 /* Of n floats: is none a NaN or an infinity? By their exponents, which no compiler option can
  * optimise away: one of ones only carries into bit 31. Looks at all, whatever it finds. */
-EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
+EM_SHARED int em_all_finite(const em_u32 *bits, uint32_t n) {
     uint32_t carried = 0;
     for (uint32_t i = 0; i < n; i++) {
         carried |= (bits[i] & UINT32_C(0x7F800000)) + UINT32_C(0x00800000);
@@ -242,7 +275,9 @@ EM_INLINE int em_all_finite(const em_u32 *bits, uint32_t n) {
     return carried >> 31 == 0;
 }
 
-EM_INLINE int em_is_finite(uint32_t bits) { return em_all_finite(&bits, 1); }
+EM_INLINE int em_is_finite(uint32_t bits) {
+    return (bits & UINT32_C(0x7F800000)) != UINT32_C(0x7F800000);
+}
 
 EM_INLINE const em_header *em_header_of(const em_monitor *m) {
     return (const em_header *)(const void *)m->file;
@@ -268,6 +303,28 @@ EM_INLINE const em_monitor_record *em_monitor_at(const em_monitor *m, size_t i) 
 EM_INLINE const void *em_data_of(const em_monitor *m, const em_node *node, uint32_t k) {
     return m->file + em_table_at(m, node->first_table + k)->offset;
 }
+
+/* One kernel for every type of integer: `dtype` is a constant in `...` in the fast form. */
+#if EM_SMALL
+#define EM_OF_INTS(given, dtype, ...)                                                              \
+    do {                                                                                           \
+        const uint32_t dtype = (given);                                                            \
+        __VA_ARGS__;                                                                               \
+    } while (0)
+#else
+#define EM_OF_INTS(given, dtype, ...)                                                              \
+    switch (given) {                                                                               \
+        EM_OF_INT(EM_I8, dtype, __VA_ARGS__)                                                       \
+        EM_OF_INT(EM_U8, dtype, __VA_ARGS__)                                                       \
+        EM_OF_INT(EM_I16, dtype, __VA_ARGS__)                                                      \
+        EM_OF_INT(EM_I32, dtype, __VA_ARGS__)                                                      \
+    }
+#define EM_OF_INT(value, dtype, ...)                                                               \
+    case value: {                                                                                  \
+        const uint32_t dtype = value;                                                              \
+        __VA_ARGS__;                                                                               \
+    } break;
+#endif
 
 /* The checksum of a whole file of `size` >= 64 bytes, rule H7. In em_open.c. */
 EM_INTERNAL uint32_t em_crc(const uint8_t *file, uint32_t size);

@@ -3,150 +3,11 @@
 #define EM_MATH_H
 
 #include "em_layout.h"
+#include "em_op_list.h"
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
-
-/* ---- the halving sum, section 7.1 --------------------------------------------------------- */
-
-/* What the terms of a sum are made of; each kind of term takes what it needs. */
-typedef struct em_terms {
-    const em_f32 *a;
-    const em_f32 *b;
-    const int8_t *codes;
-    float scale;
-    size_t stride;
-} em_terms;
-
-EM_INLINE float em_term_plain(const em_terms *t, size_t i) { return t->a[i]; }
-
-EM_INLINE float em_term_strided(const em_terms *t, size_t i) { return t->a[i * t->stride]; }
-
-EM_INLINE float em_term_product(const em_terms *t, size_t i) { return t->a[i] * t->b[i]; }
-
-EM_INLINE float em_term_square(const em_terms *t, size_t i) {
-    const float u = t->a[i] - t->b[i];
-    return u * u;
-}
-
-EM_INLINE float em_term_square_of_code(const em_terms *t, size_t i) {
-    const float v = (float)t->codes[i] * t->scale;
-    const float u = t->a[i] - v;
-    return u * u;
-}
-
-typedef float (*em_term)(const em_terms *t, size_t i);
-
-#define EM_SUM_LANES 8u
-#define EM_SUM_LEVELS 18u /* n <= 2^20 in rows of 8 */
-
-/* The last halvings of a vector of n elements, which has none above its own length. */
-EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
-    for (uint32_t half = EM_SUM_LANES / 2; half > 0; half /= 2) {
-        if (half < n) {
-            for (uint32_t l = 0; l < half; l++) {
-                lane[l] = lane[l] + lane[l + half];
-            }
-        }
-    }
-    return lane[0];
-}
-
-#define EM_SUM_SHORT 64u
-
-/* Of exactly `length` terms, a power of two up to EM_SUM_SHORT and a constant at each call: so that
- * compilers keep them in registers. */
-EM_INLINE float em_whole_sum(em_term term, const em_terms *t, size_t length) {
-    float v[EM_SUM_SHORT / 2];
-    for (size_t i = 0; i < length / 2; i++) {
-        const float first = term(t, i);
-        v[i] = first + term(t, i + length / 2);
-    }
-    for (size_t half = length / 4; half > 0; half /= 2) {
-        for (size_t k = 0; k < half; k++) {
-            v[k] = v[k] + v[half + k];
-        }
-    }
-    return v[0];
-}
-
-/* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
-EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
-    if (n == EM_SUM_SHORT) {
-        return em_whole_sum(term, t, EM_SUM_SHORT);
-    }
-    float v[EM_SUM_SHORT];
-    uint32_t length = EM_SUM_LANES;
-    while (length < n) {
-        length *= 2;
-    }
-    uint32_t i = 0;
-    for (; i + EM_SUM_LANES <= n; i += EM_SUM_LANES) {
-        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-            v[i + l] = term(t, i + l);
-        }
-    }
-    for (; i < n; i++) {
-        v[i] = term(t, i);
-    }
-    for (; i < length; i++) {
-        v[i] = 0.0f;
-    }
-    for (uint32_t half = length / 2; half >= EM_SUM_LANES; half /= 2) {
-        for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                v[k + l] = v[k + l] + v[half + k + l];
-            }
-        }
-    }
-    return em_sum_of_lanes(v, n);
-}
-
-/*
- * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
- * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
- * added as they are read, eight lanes side by side, and `pending` holds the subtrees that wait for
- * their siblings. `term` is a constant at each call.
- */
-EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
-    if (n <= EM_SUM_SHORT) {
-        return em_short_sum(term, t, n);
-    }
-    float pending[EM_SUM_LEVELS][EM_SUM_LANES];
-    uint32_t waiting = 0, rows = 1, reversed = 0;
-    while (rows * EM_SUM_LANES < n) {
-        rows *= 2;
-    }
-    for (uint32_t j = 0; j < rows; j++) {
-        float *sum = pending[waiting];
-        const uint32_t first = reversed * EM_SUM_LANES;
-        if (first + EM_SUM_LANES <= n) {
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                sum[l] = term(t, first + l);
-            }
-        } else {
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                sum[l] = first + l < n ? term(t, first + l) : 0.0f;
-            }
-        }
-        for (uint32_t k = j; k & 1; k >>= 1) {
-            waiting--;
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                pending[waiting][l] = pending[waiting][l] + pending[waiting + 1][l];
-            }
-        }
-        waiting++;
-
-        uint32_t bit = rows >> 1; /* add 1 to a counter whose bits are mirrored */
-        while (reversed & bit) {
-            reversed ^= bit;
-            bit >>= 1;
-        }
-        reversed |= bit;
-    }
-    return em_sum_of_lanes(pending[0], n);
-}
 
 /* ---- exp, log ---------------------------------------------------------------------------- */
 
@@ -157,7 +18,7 @@ EM_INLINE float em_horner(float p, float x, float c) {
 }
 
 /* Section 7.2 */
-EM_INLINE float em_exp(float x) {
+EM_SHARED float em_exp(float x) {
     const float log2_e = em_float_of(UINT32_C(0x3FB8AA3B));
     const float ln2_high = em_float_of(UINT32_C(0x3F318000));
     const float ln2_low = em_float_of(UINT32_C(0xB95E8083));
@@ -186,7 +47,7 @@ EM_INLINE float em_exp(float x) {
 }
 
 /* Section 7.3 */
-EM_INLINE float em_log(float x) {
+EM_SHARED float em_log(float x) {
     const float ln2 = em_float_of(UINT32_C(0x3F317218));
 
     x = x < FLT_MIN ? FLT_MIN : x; /* 2^-126 */
@@ -209,5 +70,195 @@ EM_INLINE float em_log(float x) {
     const float result = mantissa + exponent;
     return em_is_finite(bits) ? result : x - x; /* of no number: NaN */
 }
+
+/* ---- the halving sum, section 7.1 --------------------------------------------------------- */
+
+/* What the terms of a sum are made of; each kind of term takes what it needs. */
+typedef struct em_terms {
+    const em_f32 *a;
+    const em_f32 *b;
+    const int8_t *codes;
+    float scale;
+    size_t stride;
+} em_terms;
+
+/* What the terms are; a constant at each call. */
+typedef enum em_term {
+    EM_PLAIN,
+    EM_STRIDED,
+    EM_PRODUCT,
+    EM_SQUARE,
+    EM_SQUARE_OF_CODE,
+    EM_EXP_BELOW
+} em_term;
+
+EM_INLINE float em_term_at(em_term term, const em_terms *t, size_t i) {
+    float u = t->a[term == EM_STRIDED ? i * t->stride : i];
+    switch (term) {
+    case EM_PLAIN:
+    case EM_STRIDED:
+        break;
+    case EM_PRODUCT:
+        u = u * t->b[i];
+        break;
+    case EM_SQUARE:
+        u = u - t->b[i];
+        u = u * u;
+        break;
+    case EM_SQUARE_OF_CODE: {
+        const float v = (float)t->codes[i] * t->scale;
+        u = u - v;
+        u = u * u;
+        break;
+    }
+    case EM_EXP_BELOW:
+#if EM_HAS(LOGSUMEXP)
+        u = em_exp(u - t->scale);
+#endif
+        break;
+    }
+    return u;
+}
+
+/* Adds 1 to a counter below `length`, a power of two, whose bits are mirrored. */
+EM_INLINE uint32_t em_next_reversed(uint32_t reversed, uint32_t length) {
+    uint32_t bit = length >> 1;
+    while (reversed & bit) {
+        reversed ^= bit;
+        bit >>= 1;
+    }
+    return reversed | bit;
+}
+
+#if EM_SMALL
+
+#define EM_SUM_LEVELS 21u /* n <= 2^20 */
+
+/* The halvings are a balanced binary tree whose leaves come in bit-reversed order: `pending` holds
+ * the subtrees that wait for their siblings. */
+EM_ONCE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    float pending[EM_SUM_LEVELS];
+    uint32_t waiting = 0, length = 1, reversed = 0;
+    while (length < n) {
+        length *= 2;
+    }
+    for (uint32_t j = 0; j < length; j++) {
+        float sum = reversed < n ? em_term_at(term, t, reversed) : 0.0f;
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            sum = pending[--waiting] + sum;
+        }
+        pending[waiting++] = sum;
+        reversed = em_next_reversed(reversed, length);
+    }
+    return pending[0];
+}
+
+#else
+
+#define EM_SUM_LANES 8u
+#define EM_SUM_LEVELS 18u /* n <= 2^20 in rows of 8 */
+
+/* The last halvings of a vector of n elements, which has none above its own length. */
+EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
+    for (uint32_t half = EM_SUM_LANES / 2; half > 0; half /= 2) {
+        if (half < n) {
+            for (uint32_t l = 0; l < half; l++) {
+                lane[l] = lane[l] + lane[l + half];
+            }
+        }
+    }
+    return lane[0];
+}
+
+#define EM_SUM_SHORT 64u
+
+/* Of exactly `length` terms, a power of two up to EM_SUM_SHORT and a constant at each call: so that
+ * compilers keep them in registers. */
+EM_INLINE float em_whole_sum(em_term term, const em_terms *t, size_t length) {
+    float v[EM_SUM_SHORT / 2];
+    for (size_t i = 0; i < length / 2; i++) {
+        const float first = em_term_at(term, t, i);
+        v[i] = first + em_term_at(term, t, i + length / 2);
+    }
+    for (size_t half = length / 4; half > 0; half /= 2) {
+        for (size_t k = 0; k < half; k++) {
+            v[k] = v[k] + v[half + k];
+        }
+    }
+    return v[0];
+}
+
+/* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
+EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
+    if (n == EM_SUM_SHORT) {
+        return em_whole_sum(term, t, EM_SUM_SHORT);
+    }
+    float v[EM_SUM_SHORT];
+    uint32_t length = EM_SUM_LANES;
+    while (length < n) {
+        length *= 2;
+    }
+    uint32_t i = 0;
+    for (; i + EM_SUM_LANES <= n; i += EM_SUM_LANES) {
+        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+            v[i + l] = em_term_at(term, t, i + l);
+        }
+    }
+    for (; i < n; i++) {
+        v[i] = em_term_at(term, t, i);
+    }
+    for (; i < length; i++) {
+        v[i] = 0.0f;
+    }
+    for (uint32_t half = length / 2; half >= EM_SUM_LANES; half /= 2) {
+        for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                v[k + l] = v[k + l] + v[half + k + l];
+            }
+        }
+    }
+    return em_sum_of_lanes(v, n);
+}
+
+/*
+ * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
+ * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
+ * added as they are read, eight lanes side by side, and `pending` holds the subtrees that wait for
+ * their siblings.
+ */
+EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    if (n <= EM_SUM_SHORT) {
+        return em_short_sum(term, t, n);
+    }
+    float pending[EM_SUM_LEVELS][EM_SUM_LANES];
+    uint32_t waiting = 0, rows = 1, reversed = 0;
+    while (rows * EM_SUM_LANES < n) {
+        rows *= 2;
+    }
+    for (uint32_t j = 0; j < rows; j++) {
+        float *sum = pending[waiting];
+        const uint32_t first = reversed * EM_SUM_LANES;
+        if (first + EM_SUM_LANES <= n) {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                sum[l] = em_term_at(term, t, first + l);
+            }
+        } else {
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                sum[l] = first + l < n ? em_term_at(term, t, first + l) : 0.0f;
+            }
+        }
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            waiting--;
+            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+                pending[waiting][l] = pending[waiting][l] + pending[waiting + 1][l];
+            }
+        }
+        waiting++;
+        reversed = em_next_reversed(reversed, rows);
+    }
+    return em_sum_of_lanes(pending[0], n);
+}
+
+#endif
 
 #endif /* EM_MATH_H */

@@ -43,7 +43,8 @@ typedef enum em_op {
 
 /*
  * A build has all ops, or with EDGEMON_SOME_OPS defined those NAMEs for which EDGEMON_OP_NAME is
- * defined as 1: amalgamate.py and CMake define them for the artifacts that you name.
+ * defined as 1: amalgamate.py and CMake define them for the artifacts that you name, and
+ * EDGEMON_FLOATS as 1 if one of these has floats (EM_FLOATS in em_layout.h).
  *
  * #if EM_HAS(NAME)                 around the functions of an op
  * EM_IF(EDGEMON_OP_##NAME, ...)    the rest if the build has the op, else nothing

@@ -31,7 +31,7 @@ typedef struct em_reader {
     uint32_t n_tables;
     uint32_t tables_taken; /* by the nodes so far */
     uint32_t used;         /* bytes of workspace so far, a multiple of 8 */
-    uint32_t lacking;      /* the op for which the status is EM_E_OP_LEFT_OUT */
+    uint32_t lacking; /* the op for which the status is EM_E_OP_LEFT_OUT; EM_OP_COUNT: floats */
 } em_reader;
 
 /* What is known of a value, or what an op prescribes for its result. */
@@ -52,7 +52,7 @@ EM_INTERNAL uint64_t em_work_of(const em_monitor *m);
 
 /* The other records: sections 5 and 8 to 11. In em_open_records.c. */
 EM_INTERNAL em_status em_check_strings(const em_reader *r);
-EM_INTERNAL em_status em_check_taps(const em_reader *r);
+EM_INTERNAL em_status em_check_taps(em_reader *r);
 EM_INTERNAL em_status em_check_data(const em_reader *r);
 EM_INTERNAL em_status em_check_monitors(const em_reader *r);
 EM_INTERNAL em_status em_check_self_test(const em_reader *r);
@@ -62,7 +62,7 @@ EM_INTERNAL em_status em_check_drift(const em_reader *r);
 
 /* ---- small proofs ---- */
 
-EM_INLINE int em_is_zero(const uint8_t *bytes, uint32_t n) {
+EM_SHARED int em_is_zero(const uint8_t *bytes, uint32_t n) {
     uint32_t any = 0;
     for (uint32_t i = 0; i < n; i++) {
         any |= bytes[i];
@@ -71,7 +71,7 @@ EM_INLINE int em_is_zero(const uint8_t *bytes, uint32_t n) {
 }
 
 /* The smallest w with n <= 2^w. */
-EM_INLINE uint32_t em_width(uint32_t n) {
+EM_SHARED uint32_t em_width(uint32_t n) {
     uint32_t w = 0;
     while ((UINT64_C(1) << w) < n) {
         w++;
@@ -83,7 +83,7 @@ EM_INLINE uint32_t em_larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 EM_INLINE uint32_t em_magnitude(int32_t v) { return v < 0 ? 0u - (uint32_t)v : (uint32_t)v; }
 
-EM_INLINE uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
+EM_SHARED uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < n; i++) {
         largest = em_larger(largest, em_magnitude(v[i]));
@@ -91,7 +91,7 @@ EM_INLINE uint32_t em_largest_magnitude(const em_i32 *v, uint32_t n) {
     return largest;
 }
 
-EM_INLINE uint32_t em_largest_i16(const em_i16 *v, uint32_t n) {
+EM_SHARED uint32_t em_largest_i16(const em_i16 *v, uint32_t n) {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < n; i++) {
         largest = em_larger(largest, em_magnitude(v[i]));
@@ -99,7 +99,7 @@ EM_INLINE uint32_t em_largest_i16(const em_i16 *v, uint32_t n) {
     return largest;
 }
 
-EM_INLINE int em_all_positive(const em_f32 *v, uint32_t n) {
+EM_SHARED int em_all_positive(const em_f32 *v, uint32_t n) {
     int positive = 1;
     for (uint32_t i = 0; i < n; i++) {
         positive &= v[i] > 0.0f && v[i] <= FLT_MAX;
@@ -107,7 +107,7 @@ EM_INLINE int em_all_positive(const em_f32 *v, uint32_t n) {
     return positive;
 }
 
-EM_INLINE int em_all_below(const em_u32 *index, uint32_t count, uint32_t n) {
+EM_SHARED int em_all_below(const em_u32 *index, uint32_t count, uint32_t n) {
     int below = 1;
     for (uint32_t i = 0; i < count; i++) {
         below &= index[i] < n;
@@ -116,7 +116,7 @@ EM_INLINE int em_all_below(const em_u32 *index, uint32_t count, uint32_t n) {
 }
 
 /* Do the classes share out `count` things, class c having first[c] .. first[c + 1] - 1? */
-EM_INLINE int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t count) {
+EM_SHARED int em_shared_out(const em_u32 *first, uint32_t classes, uint32_t count) {
     int rising = first[0] == 0 && first[classes] == count;
     for (uint32_t c = 0; c < classes; c++) {
         rising &= first[c] <= first[c + 1];
@@ -129,7 +129,7 @@ EM_INLINE int em_has_type(const em_table *t, uint32_t dtype, uint64_t count) {
 }
 
 /* A first table of one u32 that divides the length of x. Returns it, or 0. */
-EM_INLINE uint32_t em_divisor_of(const em_reader *r, const em_node *node, em_facts x) {
+EM_SHARED uint32_t em_divisor_of(const em_reader *r, const em_node *node, em_facts x) {
     if (!em_has_type(em_table_at(&r->m, node->first_table), EM_U32, 1)) {
         return 0;
     }
@@ -138,7 +138,7 @@ EM_INLINE uint32_t em_divisor_of(const em_reader *r, const em_node *node, em_fac
 }
 
 /* Of things that classes share out: the most that one class has. */
-EM_INLINE uint64_t em_largest_share(const em_u32 *first, uint32_t classes) {
+EM_SHARED uint64_t em_largest_share(const em_u32 *first, uint32_t classes) {
     uint32_t most = 0;
     for (uint32_t c = 0; c < classes; c++) {
         most = em_larger(most, first[c + 1] - first[c]);
@@ -152,12 +152,12 @@ EM_INLINE int em_is_int(em_facts x) {
     return x.dtype == EM_I8 || x.dtype == EM_U8 || x.dtype == EM_I16 || x.dtype == EM_I32;
 }
 
-EM_INLINE int em_is_number(em_facts x) { return x.dtype == EM_F32 || em_is_int(x); }
+EM_INLINE int em_is_number(em_facts x) { return em_is_f32(x.dtype) || em_is_int(x); }
 
 /* An i32 or an f32. */
-EM_INLINE int em_is_word(em_facts x) { return x.dtype == EM_F32 || x.dtype == EM_I32; }
+EM_INLINE int em_is_word(em_facts x) { return em_is_f32(x.dtype) || x.dtype == EM_I32; }
 
 /* The word that holds x's numbers: integers of all sizes become i32. */
-EM_INLINE uint32_t em_word_of(em_facts x) { return x.dtype == EM_F32 ? EM_F32 : EM_I32; }
+EM_INLINE uint32_t em_word_of(em_facts x) { return em_is_f32(x.dtype) ? EM_F32 : EM_I32; }
 
 #endif /* EM_OPEN_H */

@@ -54,7 +54,7 @@ static em_status check_result(em_reader *r, const em_node *node, em_facts result
         result.length > EM_MAX_LENGTH) {
         return EM_E_NODE; /* N2, N3 */
     }
-    const uint32_t bits = result.dtype == EM_F32 ? 0 : result.bits;
+    const uint32_t bits = em_is_f32(result.dtype) ? 0 : result.bits;
     if (node->bits != bits || bits > (result.dtype == EM_I64 ? 62u : 30u)) {
         return EM_E_BITS; /* N8 */
     }
@@ -82,6 +82,10 @@ static em_status check_node(em_reader *r, uint32_t i) {
         return EM_E_OP_LEFT_OUT;
     }
 #endif
+    if (!EM_FLOATS && node->dtype == EM_F32) {
+        r->lacking = EM_OP_COUNT;
+        return EM_E_OP_LEFT_OUT;
+    }
     if (node->x >= id) {
         return EM_E_NODE; /* N4 */
     }
@@ -125,7 +129,7 @@ EM_INTERNAL uint64_t em_work_of(const em_monitor *m) {
     uint64_t work = 0; /* below 2^64: 1024 nodes of 2^30 at most */
     for (uint32_t i = 0; i < m->n_taps; i++) {
         const em_tap_record *tap = em_tap_at(m, i);
-        work += tap->dtype == EM_F32 ? tap->length : 0; /* looked through for NaN and infinity */
+        work += em_is_f32(tap->dtype) ? tap->length : 0; /* looked through for NaN and infinity */
     }
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);

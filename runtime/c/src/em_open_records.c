@@ -1,7 +1,18 @@
 /* Validation of the records but the nodes: names, taps, tables, monitors and self-test vectors. */
 #include "em_open.h"
 
-static int is_positive(double v) { return v > 0.0 && v <= DBL_MAX; } /* false for NaN */
+/* Doubles are looked at as bits: many processors compute with none. */
+#define ONE UINT64_C(0x3FF0000000000000)
+#define INFINITE UINT64_C(0x7FF0000000000000)
+
+static uint64_t double_bits(const double *v) {
+    uint64_t bits;
+    memcpy(&bits, v, sizeof bits);
+    return bits;
+}
+
+/* Above 0, no infinity, no NaN. */
+static int is_positive(const double *v) { return double_bits(v) - 1 < INFINITE - 1; }
 
 static int is_tap_dtype(uint32_t dtype) {
     return dtype == EM_I8 || dtype == EM_U8 || dtype == EM_I16 || dtype == EM_F32;
@@ -61,18 +72,22 @@ static em_status check_tap(const em_reader *r, const em_tap_record *tap) {
     if (!is_code(tap->dtype, tap->zero_point)) {
         return EM_E_TAP; /* T5 */
     }
-    if (!is_positive(tap->scale) ||
-        (tap->dtype == EM_F32 && (tap->scale < 1.0 || tap->scale > 1.0))) {
+    if (!is_positive(&tap->scale) || (tap->dtype == EM_F32 && double_bits(&tap->scale) != ONE)) {
         return EM_E_TAP; /* T6 */
     }
     return check_name(r, tap->name); /* T1 */
 }
 
-EM_INTERNAL em_status em_check_taps(const em_reader *r) {
+EM_INTERNAL em_status em_check_taps(em_reader *r) {
     for (uint32_t i = 0; i < r->m.n_taps; i++) {
-        const em_status status = check_tap(r, em_tap_at(&r->m, i));
+        const em_tap_record *tap = em_tap_at(&r->m, i);
+        const em_status status = check_tap(r, tap);
         if (status != EM_OK) {
             return status;
+        }
+        if (!EM_FLOATS && tap->dtype == EM_F32) {
+            r->lacking = EM_OP_COUNT;
+            return EM_E_OP_LEFT_OUT;
         }
     }
     return EM_OK;
@@ -106,7 +121,7 @@ EM_INTERNAL em_status em_check_data(const em_reader *r) {
 /* ---- monitors, self-test ------------------------------------------------------------------ */
 
 static em_status check_thresholds(const em_monitor_record *mon, uint32_t dtype) {
-    if (dtype != EM_F32) {
+    if (!em_is_f32(dtype)) {
         return mon->uncertain_above.i <= mon->alarm_above.i ? EM_OK : EM_E_MONITOR; /* M4 */
     }
     if ((uint64_t)mon->alarm_above.i >> 32 != 0 || (uint64_t)mon->uncertain_above.i >> 32 != 0) {
@@ -130,7 +145,7 @@ static em_status check_monitor(const em_reader *r, const em_monitor_record *mon)
     if (score.length != 1) {
         return EM_E_MONITOR; /* M2; a node's dtype is i32, i64 or f32 */
     }
-    if (mon->display > 1 || !is_positive(mon->display_scale)) {
+    if (mon->display > 1 || !is_positive(&mon->display_scale)) {
         return EM_E_MONITOR; /* M5, M7 */
     }
     const em_status status = check_thresholds(mon, score.dtype);

@@ -3,7 +3,7 @@
 
 EM_TYPES(reals) {
     c->result = (em_facts){EM_F32, c->x.length, 0};
-    return c->x.dtype == EM_F32;
+    return em_is_f32(c->x.dtype);
 }
 
 EM_TYPES(numbers) {
@@ -34,7 +34,7 @@ EM_INTERNAL const char *em_lacking(uint32_t op) {
 #define EM_NAME(number, NAME, name, ...) EM_UNLESS(EDGEMON_OP_##NAME, {EM_OP_##NAME, #name}, )
         EM_OP_LIST(EM_NAME)
 #undef EM_NAME
-            {0, ""}};
+            {0, "floats"}}; /* the last row: EM_OP_COUNT, and no op, for ops say N1 */
     uint32_t i = 0;
     while (lacking[i].op != 0 && lacking[i].op != op) {
         i++;

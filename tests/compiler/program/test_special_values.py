@@ -32,14 +32,14 @@ def not_finite(rows: list[Any]) -> Any:
     return np.any([~np.isfinite(x).all(axis=1) for x in floats], axis=0)
 
 
-@pytest.fixture(scope="module")
-def evaluate_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C runtime behind its checks of taps, under sanitizers."""
+@pytest.fixture(scope="module", params=[0, 1], ids=["fast", "small"])
+def evaluate_rows(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The C runtime behind its checks of taps, under sanitizers, in either form of its kernels."""
     folder = tmp_path_factory.mktemp("rows")
     program = folder / "evaluate_rows"
     run(
-        need("gcc"), *C_FLAGS, PRIVATE, "-O1", *SANITIZERS, HERE / "evaluate_rows.c", *SOURCES,
-        "-o", program,
+        need("gcc"), *C_FLAGS, f"-DEDGEMON_SMALL={request.param}", PRIVATE, "-O1", *SANITIZERS,
+        HERE / "evaluate_rows.c", *SOURCES, "-o", program,
     )  # fmt: skip
     return program
 

@@ -200,7 +200,7 @@ EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t siz
                                  const em_limits *limits);
 
 /* After EM_E_OP_LEFT_OUT: the name of the first op that the artifact needs and this build lacks, as
- * in FORMAT.md, section 7. NULL where em_open says anything else. */
+ * in FORMAT.md, section 7, or "floats". NULL where em_open says anything else. */
 EM_API const char *em_missing_op(const void *artifact, size_t size);
 
 /* Element operations of an evaluation (FORMAT.md, section 7.12): numbers read, compared, looked up,
@@ -256,7 +256,8 @@ EM_API em_status em_describe_monitor(const em_monitor *m, size_t index, em_monit
 /* The metadata (JSON, not NUL-terminated); NULL and size 0 where there is none. */
 EM_API const char *em_metadata(const em_monitor *m, size_t *size);
 
-/* A raw score of monitor `index` in the unit that is shown to people; 0 for a bad index. */
+/* A raw score of monitor `index` in the unit that is shown to people; 0 for a bad index. The only
+ * computation in double; a build without floats has no em_display. */
 EM_API double em_display(const em_monitor *m, size_t index, em_number raw);
 
 EM_API const char *em_status_text(em_status status);
