@@ -64,6 +64,23 @@ class Monitor:
     ) -> None:
         """Count `rows` images: `verdicts` and `scores` as `evaluate` wrote them, and `state` the
         C struct `em_drift` as u32 words."""
+    def window_start(self, state: _Buffer, /) -> None:
+        """Start a window in a u64 array: a head of 112 bytes, 24 bytes a monitor, 8 a class."""
+    def window_update(
+        self,
+        state: _Buffer,
+        rows: int,
+        verdict: _Buffer,
+        reason: _Buffer,
+        predicted: _Buffer,
+        verdicts: _Buffer,
+        scores: _Buffer,
+        /,
+    ) -> None:
+        """Count `rows` images, as `evaluate` wrote them."""
+    def window_next(self, state: _Buffer, /) -> None: ...
+    def window_write(self, state: _Buffer, drift: _Buffer | None, /) -> bytes:
+        """The report (docs/fleet.md); `drift` as in `drift_update`."""
     def nanoseconds(self, taps: Sequence[_Buffer], rows: int, repeats: int) -> list[float]:
         """The mean time of one evaluation over the rows in ns, once for each repeat."""
 

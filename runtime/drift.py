@@ -60,6 +60,11 @@ class Drift:
         images, faults, flagged_at, since, alternative = map(int, self._words[:COUNTERS])
         return DriftState(images, faults, flagged_at, since, alternative, tuple(map(int, sums)))
 
+    @property
+    def words(self) -> npt.NDArray[np.uint32]:
+        """The C struct ``em_drift``."""
+        return self._words
+
     def reset(self) -> None:
         """Forgets all images."""
         self._words[:] = 0

@@ -142,13 +142,41 @@ class Monitor:
     ) -> None:
         """Count rows in the state of a drift test (see ``drift.Drift``): verdicts (n, M) and M raw
         scores (n,)."""
-        raw = np.zeros((len(verdicts), len(self.monitors)), np.int64)
+        raw = self._raw(len(verdicts), scores)
+        self._native.drift_update(state, len(raw), np.ascontiguousarray(verdicts), raw)
+
+    def start_window(self, state: npt.NDArray[np.uint64]) -> None:
+        """Start a window (see ``window.Window``): a head of 112 bytes, 24 a monitor, 8 a class."""
+        self._native.window_start(state)
+
+    def update_window(self, state: npt.NDArray[np.uint64], found: Evaluation) -> None:
+        """Count the rows of an evaluation in a window."""
+        raw = self._raw(len(found.verdict), found.scores)
+        self._native.window_update(
+            state, len(raw), np.ascontiguousarray(found.verdict),
+            np.ascontiguousarray(found.reason), np.ascontiguousarray(found.predicted),
+            np.ascontiguousarray(found.verdicts), raw,
+        )  # fmt: skip
+
+    def next_window(self, state: npt.NDArray[np.uint64]) -> None:
+        """Set a window's counts to 0; its sequence is one more."""
+        self._native.window_next(state)
+
+    def write_window(
+        self, state: npt.NDArray[np.uint64], drift: npt.NDArray[np.uint32] | None
+    ) -> bytes:
+        """The report of a window, with the state of a drift test."""
+        return self._native.window_write(state, drift)
+
+    def _raw(self, rows: int, scores: Sequence[Array]) -> npt.NDArray[np.int64]:
+        """M scores (n,) as the C runtime keeps them, (n, M)."""
+        raw = np.zeros((rows, len(self.monitors)), np.int64)
         for i, own in enumerate(scores):
             if own.dtype == np.float32:
                 raw.view(np.float32)[:, 2 * i] = own
             else:
                 raw[:, i] = own
-        self._native.drift_update(state, len(raw), np.ascontiguousarray(verdicts), raw)
+        return raw
 
     @property
     def evaluate_into(self) -> Any:

@@ -20,6 +20,7 @@ from edgemon.runtime.monitor import Monitor, MonitorInfo, status_text
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
 from edgemon.runtime.untrusted import read
+from edgemon.runtime.window import VALUE_FAULT, Window
 
 Array = npt.NDArray[Any]
 
@@ -92,6 +93,7 @@ class Session:
         self._labels, self._label_values = metadata.labels, metadata.label_values
         self._rules, self._explanations = metadata.rules, metadata.explanations
         self._drift = Drift(self._monitor)
+        self._window = Window(self._monitor)
         classifier = open_classifier(
             model, threads=threads, kernels=kernels or metadata.kernels, content=content
         )
@@ -147,6 +149,15 @@ class Session:
         """Forgets all images: at a new stream of images, or when the cause of a flag is mended."""
         self._drift.reset()
 
+    def report(self, *, device: int = 0, started: int = 0, ended: int = 0) -> bytes:
+        """What was counted since the last report, as a device sends it (docs/fleet.md); counting
+        begins anew. Times in s since 1970. An image that raised InputError is not counted."""
+        found = self._window.to_bytes(
+            device=device, started=started, ended=ended, drift=self._drift
+        )
+        self._window.next()
+        return found
+
     def evaluate(self, image: npt.ArrayLike) -> Result:
         """Run one image, as it comes from the camera or the file: ``preprocess`` is applied here.
 
@@ -157,10 +168,10 @@ class Session:
         try:
             x = to_input(image, self._preprocess, self._input)
         except NotFiniteError as error:
-            self._drift.update_faults()
+            self._count_faults(1)
             return self._fault(str(error))
         found = self._monitor.evaluate([tap.reshape(1, -1) for tap in self._taps.read(x)])
-        self._drift.update(found)
+        self._count(found)
         return self._result(found, 0)
 
     def evaluate_batch(self, images: Iterable[npt.ArrayLike]) -> list[Result]:
@@ -180,12 +191,20 @@ class Session:
             for row, values in zip(rows, copies, strict=True):
                 row.append(values)
         if None not in results:
-            self._drift.update_faults(len(results))
+            self._count_faults(len(results))
             return [r for r in results if r is not None]
         found = self._monitor.evaluate([np.stack(tap) for tap in rows])
-        self._drift.update(_in_place(found, np.array([r is None for r in results])))
+        self._count(_in_place(found, np.array([r is None for r in results])))
         evaluated = iter(range(len(found.verdict)))
         return [r if r is not None else self._result(found, next(evaluated)) for r in results]
+
+    def _count(self, found: Evaluation) -> None:
+        self._drift.update(found)
+        self._window.update(found)
+
+    def _count_faults(self, images: int) -> None:
+        self._drift.update_faults(images)
+        self._window.update_faults(images)
 
     def _result(self, found: Evaluation, row: int) -> Result:
         verdict = Verdict(int(found.verdict[row]))
@@ -253,7 +272,7 @@ def _in_place(found: Evaluation, evaluated: npt.NDArray[np.bool_]) -> Evaluation
 
     return Evaluation(
         spread(found.verdict, Verdict.FAULT),
-        spread(found.reason, 0),
+        spread(found.reason, VALUE_FAULT),
         spread(found.predicted, -1),
         spread(found.verdicts, Verdict.FAULT),
         tuple(spread(s, 0) for s in found.scores),

@@ -6,6 +6,7 @@
  */
 #include "batches.h"
 #include "monitor_object.h"
+#include "windows.h"
 
 #include <float.h>
 #include <string.h>
@@ -250,6 +251,12 @@ static PyMethodDef monitor_methods[] = {
      "Evaluates `rows` images into the output arrays."},
     {"drift_update", monitor_drift_update, METH_VARARGS,
      "Count rows in the state of a drift test: (state u32[], rows, verdicts, scores)."},
+    {"window_start", monitor_window_start, METH_O, "Start a window in an array of u64."},
+    {"window_update", monitor_window_update, METH_VARARGS,
+     "Count rows in a window: (state u64[], rows, verdict, reason, predicted, verdicts, scores)."},
+    {"window_next", monitor_window_next, METH_O, "The next window: its counts are 0."},
+    {"window_write", monitor_window_write, METH_VARARGS,
+     "The report of a window as bytes: (state u64[], state of the drift test u32[] or None)."},
     {"nanoseconds", KEYWORDS_METHOD(monitor_nanoseconds), METH_VARARGS | METH_KEYWORDS,
      "Mean time of an evaluation in ns, once a repeat."},
     {NULL, NULL, 0, NULL},

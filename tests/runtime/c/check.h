@@ -25,5 +25,6 @@ void test_ops(void);
 void test_rule_ops(void);
 void test_rules(void);
 void test_values(void);
+void test_window(void);
 
 #endif /* CHECK_H */

@@ -2,8 +2,8 @@
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
  * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c, test_rule_ops.c,
  * test_dense.c, test_dtypes.c: arithmetic. test_rules.c, test_limits.c: bad files, one a rule.
- * test_damage.c: damaged files. test_drift.c: the drift test. test_values.c: NaN and infinity, and
- * files that use them.
+ * test_damage.c: damaged files. test_drift.c: the drift test. test_window.c: counts and
+ * reports. test_values.c: NaN and infinity, and files that use them.
  */
 #include "check.h"
 #include "sample.h"
@@ -413,6 +413,7 @@ int main(int argc, char **argv) {
     test_damage();
     test_dense();
     test_drift();
+    test_window();
     printf("%u passed, %u failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

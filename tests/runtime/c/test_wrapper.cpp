@@ -27,6 +27,14 @@ int main(int argc, char **argv) {
     const em_result fault = monitor.evaluate(taps.data(), 2, workspace.data(), 8);
     em_drift drift{};
     em_drift_info info;
+    em_window window;
+    std::array<em_window_monitor, 3> monitors;
+    std::array<em_window_class, 4> classes;
+    if (monitor.start(window, monitors, classes) != EM_OK ||
+        monitor.update(window, result) != EM_OK || window.report.images != 1 ||
+        classes[1].images != 1) {
+        return 1;
+    }
     return monitor.update(drift, result) == EM_OK && drift.images == 1 &&
                    monitor.describe_drift(info) == EM_OK && info.bins == 4 &&
                    result.reason == EM_OK && result.predicted_class == 1 &&

@@ -7,6 +7,7 @@
  *   if (em_self_test(&m, workspace, sizeof workspace) != EM_OK) ... at power-on
  *   em_evaluate(&m, taps, n_taps, workspace, sizeof workspace, &result);   for every image
  *   em_drift_update(&m, &drift, &result);   then too: are the images still those of calibration?
+ *   em_window_update(&m, &window, &result); and this: counts to send home (em_window_write)
  *
  * No heap, no globals, no recursion, no files, no locks. em_monitor is read-only after em_open:
  * threads may share it when each brings its own workspace. The artifact (FORMAT.md) is used in
@@ -25,7 +26,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 4
+#define EM_API_VERSION 5
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */
@@ -190,6 +191,74 @@ typedef struct em_drift {
     uint32_t starts[EM_MAX_ALTERNATIVES]; /* image at which each sum last left 0 */
 } em_drift;
 
+/* What a window counts of one monitor. The sum of its scores is sum_high * 2^32 + sum_low, exactly;
+ * of f32 scores in steps of 2^-24, each rounded toward zero and held to 2^38 at most. */
+typedef struct em_window_monitor {
+    int64_t sum_high;
+    uint32_t sum_low;
+    uint32_t scored; /* images with a score */
+    uint32_t alarms;
+    uint32_t uncertains;
+} em_window_monitor;
+
+/* What a window counts of one predicted class. */
+typedef struct em_window_class {
+    uint32_t images;
+    uint32_t alarms; /* of them with verdict alarm or uncertain */
+} em_window_class;
+
+#define EM_WINDOW_VERSION 1
+
+/* em_window_report.flags */
+#define EM_WINDOW_FULL 1u    /* UINT32_MAX images: it counts no more, so that rates stay right */
+#define EM_WINDOW_CLIPPED 2u /* a score was beyond 2^38, and counts as that */
+#define EM_WINDOW_DRIFT 4u   /* the artifact has a drift test, and the report its state */
+
+/* The head of a report, as it is sent: docs/fleet.md says it byte by byte. Yours to set: device,
+ * sequence, started, ended. */
+typedef struct em_window_report {
+    uint8_t magic[4];      /* "EMWR" */
+    uint16_t version;      /* EM_WINDOW_VERSION */
+    uint16_t head_size;    /* of this struct, 112: a later version appends to it, */
+    uint16_t monitor_size; /* to em_window_monitor, 24, */
+    uint16_t class_size;   /* and to em_window_class, 8 */
+    uint32_t size;         /* of the whole report, its checksum included */
+    uint32_t n_monitors;   /* records behind the head, and */
+    uint32_t n_classes;    /* records behind those */
+    uint32_t artifact;     /* its checksum: which artifact was it? */
+    uint32_t flags;
+    uint64_t device;       /* who sends it */
+    uint64_t started;      /* s since 1970, 0: no clock */
+    uint64_t ended;        /* s since 1970, 0: no clock */
+    uint32_t float_scores; /* bit k: the scores of monitor k are f32 */
+    uint32_t sequence;     /* number of the window; em_window_next adds 1 */
+    uint32_t images;       /* seen, faults included */
+    uint32_t uncertains;   /* verdicts */
+    uint32_t alarms;       /* verdicts */
+    uint32_t value_faults; /* a NaN or an infinity in a tap */
+    uint32_t score_faults; /* a NaN or an infinity on the way to a score */
+    uint32_t other_faults; /* taps or workspace were not as the artifact wants them */
+    uint32_t other_images; /* with a class that has no record */
+    uint32_t drift_images; /* the first fields of em_drift, when the report was written */
+    uint32_t drift_faults;
+    uint32_t drift_flagged_at;
+    uint32_t drift_since;
+    uint32_t drift_alternative;
+} em_window_report;
+
+/* A window of images, owned by the caller: one for each stream, to be used by one thread at a time.
+ * The records are arrays of the caller's; the fields are to be read at any time. */
+typedef struct em_window {
+    em_window_report report;
+    em_window_monitor *monitors;
+    em_window_class *classes;
+} em_window;
+
+/* Bytes of a report with so many records: for the memory that em_window_write writes to. */
+#define EM_WINDOW_BYTES(n_monitors, n_classes)                                                     \
+    (sizeof(em_window_report) + sizeof(em_window_monitor) * (size_t)(n_monitors) +                 \
+     sizeof(em_window_class) * (size_t)(n_classes) + 4u)
+
 /* Validates the whole artifact and prepares *m. On an error *m is zeroed and unusable. EM_E_FLOAT,
  * whatever the artifact: in this build and thread float results would differ in bits. */
 EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
@@ -243,6 +312,25 @@ EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_
 
 /* EM_E_COUNT if the artifact has no drift test. */
 EM_API em_status em_describe_drift(const em_monitor *m, em_drift_info *out);
+
+/* A new window with all counts 0. Arrays may be longer than the artifact needs, and shorter: then
+ * only the first monitors and classes have records, and images of other classes are counted
+ * together. A class costs 8 bytes, for who wants them: either array may be NULL. */
+EM_API em_status em_window_start(const em_monitor *m, em_window *window,
+                                 em_window_monitor *monitors, size_t n_monitors,
+                                 em_window_class *classes, size_t n_classes);
+
+/* Counts one image, after em_evaluate. EM_E_NULL, or EM_E_COUNT if the result or the window is not
+ * of this artifact, or the window not started: then *window is as before. */
+EM_API em_status em_window_update(const em_monitor *m, em_window *window, const em_result *result);
+
+/* The next window: counts are 0, sequence is one more, `started` is what `ended` was. */
+EM_API void em_window_next(em_window *window);
+
+/* Writes the report to `out`: head, records, and a CRC-32 of all that. `drift`: the stream's own,
+ * or NULL. Returns its bytes; 0, and nothing is written, if `size` is less than these. */
+EM_API size_t em_window_write(const em_window *window, const em_drift *drift, void *out,
+                              size_t size);
 
 /* Number of classes: em_result.predicted_class is below it. */
 EM_API size_t em_class_count(const em_monitor *m);

@@ -71,6 +71,16 @@ class Monitor {
         return em_describe_drift(&monitor_, &out);
     }
 
+    /* What is counted of the images, and sent home: see em_window in edgemon.h. */
+    template <std::size_t M, std::size_t C>
+    em_status start(em_window &window, std::array<em_window_monitor, M> &monitors,
+                    std::array<em_window_class, C> &classes) const noexcept {
+        return em_window_start(&monitor_, &window, monitors.data(), M, classes.data(), C);
+    }
+    em_status update(em_window &window, const em_result &result) const noexcept {
+        return em_window_update(&monitor_, &window, &result);
+    }
+
     std::uint64_t work() const noexcept { return em_work(&monitor_); }
     std::size_t workspace_size() const noexcept { return em_workspace_size(&monitor_); }
     std::size_t tap_count() const noexcept { return em_tap_count(&monitor_); }
