@@ -47,6 +47,29 @@ def bench(
     )
 
 
+@app.command(name="bit-flips")
+def bit_flips(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str, typer.Option(help="Rows or images to judge, as `compile --data` takes.")],
+    flips: Annotated[int | None, typer.Option(help="So many bits, drawn, for all of them.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the bits and rows.")] = 0,
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """What a flipped bit of the artifact does: refused, found by the self-test, or harmful?"""
+    from edgemon.bench.bit_flips import run, show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    document = run(
+        bundle, data, flips=flips, seed=seed, label_column=label_column, workers=workers,
+        reporter=terminal,
+    )  # fmt: skip
+    show(terminal, document)
+    terminal.document(document)
+
+
 @app.command()
 def evaluate(
     files: Annotated[
