@@ -44,7 +44,7 @@ def on_device(artifact: bytes, target: Target) -> DeviceMemory:
     footprint = measure(target, artifact)
     return DeviceMemory(
         len(artifact),
-        footprint.code + footprint.read_only,
+        footprint.flash,
         Monitor(artifact).workspace_size,
         footprint.structs + footprint.data,
         footprint.stack,

@@ -24,6 +24,7 @@ from edgemon.targets.program import Program, build, runs_here
 from edgemon.targets.toolchain import missing
 
 Array = npt.NDArray[Any]
+Rows = Sequence[Array]  # (n, length) of each tap, in the artifact's order
 
 FIRST_LINE, LAST_LINE = "edgemon harness 1", "end"
 SECONDS = 900  # after which an emulator is stopped
@@ -54,30 +55,30 @@ class Outcome:
     not_counted: str = ""  # why there are no instructions
 
 
-def run(target: Target, artifact: bytes, rows: Sequence[Array]) -> Outcome:
+def run(target: Target, artifact: bytes, rows: Rows) -> Outcome:
     """Build and run. ``rows``: an array (n, length) a tap, in the artifact's order. Raises
     TargetError if something is missing, fails, or does not fit."""
     monitor = Monitor(artifact)
-    packed = _packed(rows)
+    data = packed(rows)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         folder = Path(scratch)
         program = build(
-            target, artifact, row_bytes=packed.shape[1], workspace_bytes=monitor.workspace_size,
+            target, artifact, row_bytes=data.shape[1], workspace_bytes=monitor.workspace_size,
             folder=folder,
         )  # fmt: skip
-        (folder / "rows.bin").write_bytes(packed.tobytes())
+        (folder / "rows.bin").write_bytes(data.tobytes())
         plugin, why = _plugin(program, folder)
         native = runs_here(target)
         command = [] if native else _emulated(program, plugin)
-        lines = _lines(target, [*command, str(program.path)], folder)
+        lines = printed(target, [*command, str(program.path)], folder)
         if native and plugin:
-            _lines(target, [*_emulated(program, plugin), str(program.path)], folder)
-        counts, unread = _counts(folder, len(packed))
+            printed(target, [*_emulated(program, plugin), str(program.path)], folder)
+        counts, unread = _counts(folder, len(data))
         name = "this machine" if native else program.emulator.description
         return _outcome(target, monitor, lines, name, counts, why or unread)
 
 
-def _packed(rows: Sequence[Array]) -> npt.NDArray[np.uint8]:
+def packed(rows: Rows) -> npt.NDArray[np.uint8]:
     """(n, bytes): the rows as the harness reads them."""
     parts = []
     for tap in rows:
@@ -114,7 +115,7 @@ def _emulated(program: Program, plugin: list[str]) -> list[str]:
     return [first, *plugin, *rest]
 
 
-def _lines(target: Target, command: list[str], folder: Path) -> list[str]:
+def printed(target: Target, command: list[str], folder: Path) -> list[str]:
     """What the harness printed, to the terminal or to the debugger. Raises TargetError unless it
     came to its end."""
     try:
@@ -164,7 +165,7 @@ def _outcome(
             opened,
             int(said["self-test"][0]) if "self-test" in said else None,
             int(said["check"][0]) if "check" in said else None,
-            None if opened else _evaluation(monitor, said.get("row", [])),
+            None if opened else evaluation_of(monitor, said.get("row", [])),
             None if drift is None else (drift[0], drift[1], drift[2]),
             {f: int(n) for f, n in (v.split() for v in said.get("stack", []))},
             counts,
@@ -176,7 +177,7 @@ def _outcome(
         ) from None
 
 
-def _evaluation(monitor: Monitor, lines: list[str]) -> Evaluation:
+def evaluation_of(monitor: Monitor, lines: list[str]) -> Evaluation:
     """Of lines ``REASON CLASS VERDICT VERDICT:SCORE ...``."""
     count = len(monitor.monitors)
     numbers = np.array(

@@ -35,11 +35,12 @@ class Footprint:
     stacks: dict[str, int]  # that each function of ``EVALUATION`` needs at most, by the call graph
     chain: tuple[tuple[str, int], ...]  # the calls that need the most, each with its frame
     outside: tuple[str, ...]  # functions of the toolchain's library; their stack is not counted
+    library: int  # code and constants of these functions where there is no system that has them
     structs: int  # of em_monitor, em_result and em_drift
 
     @property
     def flash(self) -> int:
-        return self.code + self.read_only + self.data
+        return self.code + self.read_only + self.data + self.library
 
     @property
     def stack(self) -> int:
@@ -66,6 +67,7 @@ def measure(target: Target, artifact: bytes | None = None) -> Footprint:
         flags = [*target.cflags, "-fno-common", f"-I{folder}", "-c"]
         _run_gcc(target, [*flags, "-fcallgraph-info=su", "edgemon.c"], folder)
         sizes = _sections(target, "edgemon.o", folder)
+        library = _library(target, sizes, folder)
         graph = _graph(target, folder)
         probe = '#include "edgemon.h"\n'
         probe += "".join(f"char size_of_{s}[sizeof({s})];\n" for s in STRUCTS)
@@ -78,7 +80,7 @@ def measure(target: Target, artifact: bytes | None = None) -> Footprint:
     return Footprint(
         sizes["code"], sizes["read_only"], sizes["data"], stacks,
         tuple(graph.chain(max(stacks, key=lambda name: stacks[name]))),
-        tuple(sorted(graph.outside)), structs["data"],
+        tuple(sorted(graph.outside)), library, structs["data"],
     )  # fmt: skip
 
 
@@ -92,6 +94,16 @@ def _run_gcc(target: Target, arguments: list[str], folder: Path) -> None:
             f"target {target.name}: {target.cc} does not know -fcallgraph-info, by which the stack "
             "is bounded: name a gcc of version 10 or later in [toolchain]"
         ) from None
+
+
+def _library(target: Target, own: dict[str, int], folder: Path) -> int:
+    """What the linker adds to the runtime, on bare metal: memcpy, division, floats in software."""
+    if not any(e.script for e in target.emulators):
+        return 0
+    options = [*target.link, "-nostartfiles", "-Wl,--no-gc-sections,-e,em_open"]
+    run(target, [target.cc, *target.cflags, "edgemon.o", *options, "-o", "alone"], folder)
+    linked = _sections(target, "alone", folder)
+    return max(0, linked["code"] + linked["read_only"] - own["code"] - own["read_only"])
 
 
 def _graph(target: Target, folder: Path) -> CallGraph:

@@ -102,7 +102,7 @@ def load(name: str) -> Target:
     if name.endswith(SUFFIX):
         return read(Path(name))
     raise TargetError(
-        f"--target {name}: unknown target; there are {', '.join(names())}, or give a profile of "
+        f"target {name}: unknown; there are {', '.join(names())}, or give a profile of "
         "your own as a file that ends in .toml"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from edgemon.targets.toolchain import amalgamate, install, missing, require, run
 
 ARTIFACT, PROGRAM = "monitor.emon", "program"
 MARKS = "measure_begin", "measure_end"  # in harness.c; what is between is counted
+
+
+class TooSmallError(TargetError):
+    """A program that is larger than the memory of every board of a target."""
 
 
 @dataclass(frozen=True)
@@ -53,38 +58,49 @@ def build(
 ) -> Program:
     """The harness with the artifact and the ops that it needs, for the first of the target's boards
     whose memory suffices. Raises TargetError if a tool is missing or fails, or if none suffices."""
-    require(target, (target.cc, target.nm), target.packages, "nothing can be built for it")
     (folder / ARTIFACT).write_bytes(artifact)
     amalgamate(target, folder, folder / ARTIFACT)
-    sizes = (f"-DROW_BYTES={row_bytes}", f"-DWORKSPACE_BYTES={max(8, workspace_bytes)}")
+    defines = (
+        f"-DROW_BYTES={row_bytes}", f"-DWORKSPACE_BYTES={max(8, workspace_bytes)}",
+        f'-DARTIFACT="{ARTIFACT}"',
+    )  # fmt: skip
+    sources = BOARDS / "harness.c", BOARDS / "artifact.S"
+    try:
+        path, emulator = link(target, sources, defines, folder)
+    except TooSmallError as error:
+        raise TargetError(
+            f"target {target.name}: the artifact ({len(artifact):,} bytes), its workspace "
+            f"({workspace_bytes:,}) and a row of its taps ({row_bytes:,}) do not fit into the "
+            f"memory of {error}"
+        ) from None
+    return Program(path, emulator, _marks(target, path, folder))
+
+
+def link(
+    target: Target, sources: Sequence[Path], defines: Sequence[str], folder: Path
+) -> tuple[Path, Emulator]:
+    """A program of the amalgamation in a folder and of sources with a main(), for the first of the
+    target's boards whose memory suffices. Raises TooSmallError, which names them, if none does, and
+    TargetError if a tool is missing or fails."""
+    require(target, (target.cc, target.nm), target.packages, "nothing can be built for it")
     too_small = []
     for emulator in usable_emulators(target):
+        script = []
+        if emulator.script is not None:
+            script = [f"-T{emulator.script}", f"-L{emulator.script.parent}", f"-L{BOARDS}"]
+        command = [
+            target.cc, *target.cflags, f"-I{folder}", f"-I{BOARDS}", *defines, "edgemon.c",
+            *map(str, (*sources, *emulator.sources)), *script, *target.link, "-o", PROGRAM,
+        ]  # fmt: skip
         try:
-            path = _linked(target, emulator, sizes, folder)
+            run(target, command, folder)
         except TargetError as error:
             if "overflowed" not in str(error):
                 raise
             too_small.append(emulator.description)
-            continue
-        return Program(path, emulator, _marks(target, path, folder))
-    raise TargetError(
-        f"target {target.name}: the artifact ({len(artifact):,} bytes), its workspace "
-        f"({workspace_bytes:,}) and a row of its taps ({row_bytes:,}) do not fit into the memory "
-        f"of {', '.join(too_small)}"
-    )
-
-
-def _linked(target: Target, emulator: Emulator, sizes: tuple[str, ...], folder: Path) -> Path:
-    script = []
-    if emulator.script is not None:
-        script = [f"-T{emulator.script}", f"-L{emulator.script.parent}", f"-L{BOARDS}"]
-    own = [str(BOARDS / "harness.c"), str(BOARDS / "artifact.S"), *map(str, emulator.sources)]
-    command = [
-        target.cc, *target.cflags, f"-I{folder}", f"-I{BOARDS}", *sizes,
-        f'-DARTIFACT="{ARTIFACT}"', "edgemon.c", *own, *script, *target.link, "-o", PROGRAM,
-    ]  # fmt: skip
-    run(target, command, folder)
-    return folder / PROGRAM
+        else:
+            return folder / PROGRAM, emulator
+    raise TooSmallError(", ".join(too_small))
 
 
 def _marks(target: Target, path: Path, folder: Path) -> tuple[int, int]:

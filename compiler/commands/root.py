@@ -72,4 +72,6 @@ def root(
 
 
 for _entry in sorted(entry_points(group=GROUP), key=lambda e: e.name, reverse=True):
-    app.registered_commands += _entry.load().registered_commands
+    _brought = _entry.load()
+    app.registered_commands += _brought.registered_commands
+    app.registered_groups += _brought.registered_groups

@@ -14,8 +14,7 @@
  * ROW_BYTES and WORKSPACE_BYTES are the artifact's, which artifact.S includes. What is between
  * measure_begin() and measure_end() is counted by count.c; the first pair has nothing between.
  */
-#include "board.h"
-#include "edgemon.h"
+#include "lines.h"
 
 enum { PAINTED = 4096, PAINT = 0xA5 };
 
@@ -29,33 +28,6 @@ _Alignas(8) static uint8_t workspace[WORKSPACE_BYTES], row[ROW_BYTES];
 
 __attribute__((noinline)) void measure_begin(void) { __asm__ volatile("" ::: "memory"); }
 __attribute__((noinline)) void measure_end(void) { __asm__ volatile("" ::: "memory"); }
-
-/* ---- numbers as text, without a library ---------------------------------------------------------
- */
-
-static void print_digits(uint64_t value, uint32_t base) {
-    char text[24], *at = text + sizeof text - 1;
-    *at = '\0';
-    do {
-        const uint32_t digit = base == 16 ? (uint32_t)value & 15 : (uint32_t)value % 10;
-        *--at = "0123456789abcdef"[digit];
-        value = base == 16 ? value >> 4 : (uint32_t)value / 10;
-    } while (value != 0);
-    board_print(at);
-}
-
-static void print_number(const char *before, int32_t value) {
-    board_print(before);
-    if (value < 0) {
-        board_print("-");
-    }
-    print_digits(value < 0 ? 0u - (uint32_t)value : (uint32_t)value, 10);
-}
-
-static void print_line(const char *what, int32_t value) {
-    print_number(what, value);
-    board_print("\n");
-}
 
 /* ---- the stack, seen --------------------------------------------------------------------------
  */
@@ -113,37 +85,13 @@ static size_t deepest[FUNCTIONS];
 /* ---- the program ------------------------------------------------------------------------------
  */
 
-static const uint8_t ELEMENT[] = {0, 1, 1, 2, 4, 8, 4, 4}; /* bytes, by em_dtype */
-
-static void find_taps(void) {
-    const uint8_t *at = row;
-    for (size_t i = 0; i < em_tap_count(&monitor); i++) {
-        em_tap_info info;
-        em_describe_tap(&monitor, i, &info);
-        taps[i] = (em_tap){at, info.dtype, info.length};
-        at += ((size_t)info.length * ELEMENT[info.dtype] + 7) / 8 * 8;
-    }
-}
-
-static void print_result(void) {
-    print_number("row ", result.reason);
-    print_number(" ", result.predicted_class);
-    print_number(" ", (int32_t)result.verdict);
-    for (uint32_t i = 0; i < result.n_monitors; i++) {
-        print_number(" ", (int32_t)result.verdicts[i]);
-        board_print(":");
-        print_digits((uint64_t)result.scores[i].i, 16);
-    }
-    board_print("\n");
-}
-
 static em_status run_rows(void) {
-    find_taps();
+    find_taps(&monitor, row, taps);
     const size_t n_taps = em_tap_count(&monitor);
     em_status drifting = EM_OK;
     while (board_next_row(row, sizeof row)) {
         SEEN(EVALUATE, em_evaluate(&monitor, taps, n_taps, workspace, sizeof workspace, &result));
-        print_result();
+        print_result(&result);
         drifting = em_drift_update(&monitor, &drift, &result);
     }
     return drifting;

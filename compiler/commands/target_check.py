@@ -1,0 +1,221 @@
+"""``edgemon target check``: one bundle on one target, its results, bytes and instructions."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon import targets
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.commands.verification import record_rows
+from edgemon.compiler.errors import BudgetError, CompileError
+from edgemon.compiler.proof.on_target import TargetProof, prove_on
+from edgemon.compiler.recording.evaluation import blocks
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.terminal import Terminal
+from edgemon.runtime.monitor import Monitor
+
+Array = npt.NDArray[Any]
+
+BUDGETS = {
+    "code_bytes": "code of the runtime",
+    "flash_bytes": "artifact, and code and constants of runtime and library",
+    "ram_bytes": "workspace, structs and stack",
+    "stack_bytes": "the most that a call needs",
+    "instructions": "of an evaluation, the most of any row",
+}
+
+
+def taps_of(
+    bundle: Bundle, data: str | None, label_column: str | None, reporter: Reporter
+) -> list[Array]:
+    """Rows of each tap (n, length): of ``data``, by the bundle's model; without, the vectors of
+    its self-test. Raises CompileError if it has none."""
+    program = bundle.artifact.program
+    if data is None:
+        if bundle.artifact.self_test is None:
+            raise CompileError(f"{bundle.path}: the artifact has no self-test; give rows: --data")
+        return list(bundle.artifact.self_test.taps)
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        rows = record_rows(
+            bundle, data, Path(scratch), label_column=label_column, reporter=reporter,
+            labelled=False,
+        )  # fmt: skip
+        parts = list(blocks(program, rows))
+    return [np.concatenate(tap) for tap in zip(*parts, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """An artifact on a target."""
+
+    proof: TargetProof
+    footprint: targets.Footprint
+    artifact_bytes: int
+    workspace_bytes: int
+
+    def measured(self) -> dict[str, int]:
+        """By the names of ``BUDGETS``; without instructions where none were counted."""
+        own = self.footprint
+        counted = self.proof.outcome.instructions
+        return {
+            "code_bytes": own.code,
+            "flash_bytes": self.artifact_bytes + own.flash,
+            "ram_bytes": self.workspace_bytes + own.structs + own.data + own.stack,
+            "stack_bytes": own.stack,
+        } | ({"instructions": max(counted.evaluations)} if counted else {})
+
+    def to_json(self) -> dict[str, Any]:
+        proof, own, outcome = self.proof, self.footprint, self.proof.outcome
+        counted = outcome.instructions
+        return {
+            "target": proof.target.name,
+            "compiler": " ".join((proof.target.cc, *proof.target.cflags)),
+            "emulator": outcome.emulator,
+            "rows": proof.rows,
+            "refused": proof.refused,
+            "mismatches": proof.mismatches,
+            "first_mismatch": proof.first_mismatch,
+            "result_sha256": proof.result_sha256,
+            "bytes": {
+                "artifact": self.artifact_bytes, "code": own.code, "read_only": own.read_only,
+                "library": own.library,
+                "workspace": self.workspace_bytes, "structs": own.structs, "data": own.data,
+                "stack": own.stack, "flash": self.measured()["flash_bytes"],
+                "ram": self.measured()["ram_bytes"],
+            },
+            "stack_by_function": own.stacks,
+            "deepest_calls": [list(call) for call in own.chain],
+            "stack_seen": outcome.stack_seen,
+            "library_functions": list(own.outside),
+            "instructions": None if counted is None else {
+                "open": counted.open, "self_test": counted.self_test,
+                "mean": float(np.mean(counted.evaluations)),
+                "least": min(counted.evaluations), "most": max(counted.evaluations),
+            },
+            "not_counted": outcome.not_counted or None,
+        }  # fmt: skip
+
+
+def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked:
+    """Build, run, compare and measure. Raises TargetError if that cannot be done."""
+    proof = prove_on(target, artifact, rows)
+    footprint = targets.measure(target, artifact)
+    return Checked(proof, footprint, len(artifact), Monitor(artifact).workspace_size)
+
+
+def parse_budget(text: str) -> dict[str, float]:
+    """Limits by name. Raises CompileError on an unknown name or a bad number."""
+    limits = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, _, value = part.partition("=")
+        if name not in BUDGETS:
+            raise CompileError(f"--budget: unknown budget {name!r}; there are {', '.join(BUDGETS)}")
+        try:
+            limits[name] = float(value)
+        except ValueError:
+            raise CompileError(f"--budget {part}: {value!r} is not a number") from None
+        if not limits[name] >= 0:
+            raise CompileError(f"--budget {part}: must be 0 or more")
+    return limits
+
+
+def require_budget(limits: dict[str, float], measured: dict[str, int]) -> None:
+    """Raises BudgetError unless every limit is kept, and CompileError if one was not measured."""
+    for name in limits:
+        if name not in measured:
+            raise CompileError(f"--budget {name}: no instructions were counted on this target")
+    missed = [
+        f"{name} is {measured[name]:,}, over {limit:,.10g}"
+        for name, limit in limits.items()
+        if measured[name] > limit
+    ]
+    if missed:
+        raise BudgetError("budget missed: " + "; ".join(missed))
+
+
+def show(terminal: Terminal, found: Checked) -> None:
+    """What was found, for people."""
+    proof, own = found.proof, found.footprint
+    outcome, name = proof.outcome, proof.target.name
+    terminal.note(f"{name}: {proof.target.description}; ran on {outcome.emulator}")
+    if proof.refused is not None:
+        terminal.note(f"the artifact is refused: {proof.refused}")
+    else:
+        terminal.note(
+            f"{proof.mismatches} of {proof.rows:,} rows differ from the reference; results "
+            f"{(proof.result_sha256 or '')[:16]}"
+        )
+    measured = found.measured()
+    calls = " > ".join(f"{function} {size}" for function, size in own.chain)
+    lines: list[tuple[str, int | None, str]] = [
+        ("artifact", found.artifact_bytes, "in flash"),
+        ("code", own.code, "of the runtime with the ops that the artifact needs"),
+        ("read-only data", own.read_only, "of the runtime"),
+        *(
+            [("library", own.library, "of the toolchain, which others may share")]
+            * (own.library > 0)
+        ),
+        ("workspace", found.workspace_bytes, "RAM, the caller's"),
+        ("structs", own.structs + own.data, "em_monitor, em_result and em_drift"),
+        *(
+            (f"stack of {f}", n, f"seen {outcome.stack_seen[f]}" if f in outcome.stack_seen else "")
+            for f, n in own.stacks.items()
+        ),
+        ("flash", measured["flash_bytes"], "all but RAM"),
+        ("RAM", measured["ram_bytes"], "workspace, structs and the deepest stack"),
+    ]
+    terminal.table(("bytes", "", ""), lines)
+    terminal.note(f"deepest stack, by the call graph: {calls}")
+    if own.outside:
+        terminal.note(
+            "called of the toolchain's library, whose stack is not counted by the call graph (but "
+            f"in what was seen): {', '.join(own.outside)}"
+        )
+    counted = outcome.instructions
+    if counted is None:
+        terminal.note(f"instructions were not counted: {outcome.not_counted}")
+    else:
+        rows = counted.evaluations
+        terminal.note(
+            f"instructions: {np.mean(rows):,.0f} an evaluation ({min(rows):,} to {max(rows):,}), "
+            f"{counted.open:,} to open, {counted.self_test:,} of the self-test"
+        )
+
+
+def describe(target: targets.Target) -> dict[str, Any]:
+    """A line of ``target list``: what is there and what is to be installed."""
+    tools = targets.missing((target.cc, target.size, target.nm))
+    runners = [e for e in target.emulators if not targets.missing(e.command[:1])]
+    first = target.emulators[0] if target.emulators else None
+    return {
+        "name": target.name,
+        "description": target.description,
+        "toolchain": None if tools else target.cc,
+        "emulator": runners[0].command[0] if runners else None,
+        "this_machine": targets.runs_here(target),
+        "install": [
+            *(target.packages if tools else ()),
+            *(first.packages if first is not None and not runners else ()),
+        ],
+    }
+
+
+def show_list(terminal: Terminal, found: list[dict[str, Any]]) -> None:
+    """The targets, for people."""
+    terminal.table(
+        ("target", "what it is", "toolchain", "runs on", "to install"),
+        [
+            (
+                t["name"], t["description"], t["toolchain"] or "missing",
+                "this machine" if t["this_machine"] else t["emulator"] or "missing",
+                f"apt-get install {' '.join(t['install'])}" if t["install"] else "",
+            )
+            for t in found
+        ],
+    )  # fmt: skip

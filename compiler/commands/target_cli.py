@@ -1,0 +1,69 @@
+"""The commands ``target list`` and ``target check``: thin, over the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
+
+app = typer.Typer()
+target_app = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    target_app, name="target", help="The devices that edgemon knows, and a bundle on one of them."
+)
+
+
+@target_app.command("list")
+def list_(json: Json = False) -> None:
+    """The targets: toolchain and emulator found, or what to install."""
+    from edgemon import targets
+    from edgemon.compiler.commands.target_check import describe, show_list
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    found = [describe(targets.load(name)) for name in targets.names()]
+    show_list(terminal, found)
+    terminal.document(found)
+
+
+@target_app.command()
+def check(
+    name: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A name of `target list`, or a .toml file.")
+    ],
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[
+        str | None,
+        typer.Option(help=f"Rows to run: {DATA_HELP}. Default: the vectors of the self-test."),
+    ] = None,
+    label_column: LabelColumn = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="Limits: code_bytes=9000,flash_bytes=65536,ram_bytes=4096,stack_bytes=1000,"
+            "instructions=50000. One that is missed gives exit code 3."
+        ),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Cross-build a bundle's artifact, run it in the target's emulator, compare every bit with the
+    reference, and measure code, memory, stack and instructions."""
+    from edgemon import targets
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    limits = target_check.parse_budget(budget)
+    target, opened = targets.load(name), Bundle.open(bundle)
+    opened.require_intact()
+    rows = target_check.taps_of(opened, data, label_column, terminal)
+    with terminal.stage(f"running on {target.name}"):
+        found = target_check.check(target, opened.artifact_bytes, rows)
+    target_check.show(terminal, found)
+    terminal.document(found.to_json())
+    found.proof.require()
+    target_check.require_budget(limits, found.measured())

@@ -1,0 +1,116 @@
+"""The proof on a target: what its emulator computes of rows is what the reference says.
+
+Verdicts, reasons, predicted classes and raw scores are compared bit for bit, as in ``prove``, and
+the drift test over the rows in their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.emit import flat
+from edgemon.compiler.errors import ParityError
+from edgemon.compiler.program import reference
+from edgemon.compiler.promise.drift.detector import DriftReference
+from edgemon.compiler.proof.prove import differing_rows
+from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.monitor import Monitor, status_text
+from edgemon.targets import Outcome, Target, run_artifact
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetProof:
+    """What ran on the target, and where it differs from the reference."""
+
+    target: Target
+    outcome: Outcome
+    rows: int
+    mismatches: int
+    first_mismatch: str | None
+
+    @property
+    def refused(self) -> str | None:
+        """Why the target does not open the artifact."""
+        return status_text(self.outcome.opened) if self.outcome.opened else None
+
+    @property
+    def result_sha256(self) -> str | None:
+        """Of all results; the same on all targets. None if the artifact was refused."""
+        found = self.outcome.evaluation
+        return None if found is None else result_sha256(found)
+
+    def require(self) -> None:
+        """Raises ParityError unless everything agrees, or, on a target of the other byte order,
+        unless the artifact was refused."""
+        name, said = self.target.name, self.outcome
+        if self.target.big_endian:
+            if self.refused is None:
+                raise ParityError(f"target {name}: opens an artifact of the other byte order")
+        elif self.refused is not None:
+            raise ParityError(f"target {name}: em_open refuses the artifact: {self.refused}")
+        elif said.self_test or said.check:
+            what, status = (
+                ("self-test", said.self_test) if said.self_test else ("check", said.check)
+            )
+            raise ParityError(f"target {name}: its {what} fails: {status_text(status or 0)}")
+        elif self.mismatches:
+            raise ParityError(
+                f"target {name}: {self.mismatches} of {self.rows} rows differ between the "
+                f"reference and the target: {self.first_mismatch}. Do not deploy this bundle "
+                "there; please report the model and the command"
+            )
+
+
+def prove_on(target: Target, artifact: bytes, rows: Sequence[Array]) -> TargetProof:
+    """Run an artifact's rows, an array (n, length) a tap, in the target's emulator, and compare.
+    Raises TargetError if that cannot be done."""
+    outcome = run_artifact(target, artifact, rows)
+    decoded, found = flat.read(artifact), outcome.evaluation
+    if found is None:
+        return TargetProof(target, outcome, len(rows[0]), 0, None)
+    expected = reference.evaluate(decoded.program, rows)
+    mismatches, first = 0, None
+    if len(found.verdict) != len(expected.verdict):
+        mismatches = len(expected.verdict)
+        first = f"{len(found.verdict)} results of {len(expected.verdict)} rows"
+    else:
+        differs = differing_rows(expected, found)
+        differs |= differing_rows(expected, Monitor(artifact).evaluate(rows))
+        mismatches = int(differs.sum())
+        if mismatches:
+            row = int(np.flatnonzero(differs)[0])
+            first = (
+                f"row {row}: verdict {expected.verdict[row]} against {found.verdict[row]}, scores "
+                f"{[s[row].item() for s in expected.scores]} against "
+                f"{[s[row].item() for s in found.scores]}"
+            )
+        if not mismatches and decoded.drift is not None:
+            first = _drift_differs(DriftReference(decoded.drift), expected, outcome)
+            mismatches = int(first is not None)
+    return TargetProof(target, outcome, len(rows[0]), mismatches, first)
+
+
+def _drift_differs(test: DriftReference, found: Evaluation, outcome: Outcome) -> str | None:
+    watched = test.test.monitor
+    test.update(found.scores[watched], found.verdicts[:, watched] == Verdict.FAULT)
+    state = (test.images, test.faults, test.flagged_at)
+    if outcome.drift == state:
+        return None
+    return f"drift test (images, faults, image of the flag): {state} against {outcome.drift}"
+
+
+def result_sha256(found: Evaluation) -> str:
+    """Of verdicts, reasons, classes and the bits of the scores."""
+    arrays = (found.verdict, found.reason, found.predicted, found.verdicts, *found.scores)
+    own = hashlib.sha256()
+    for array in arrays:
+        own.update(np.ascontiguousarray(array).tobytes())
+    return own.hexdigest()

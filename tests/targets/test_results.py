@@ -1,0 +1,140 @@
+"""Every target gives the reference's verdicts and score bits: all ops, on all data types."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgemon import targets
+from edgemon.compiler.emit import flat
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.ops import DEVICE_OPS
+from edgemon.compiler.proof.on_target import prove_on, result_sha256
+from edgemon.compiler.proof.prove import differing_rows
+from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.monitor import Monitor
+from edgemon.targets import emulation, program, toolchain
+from tests.compiler.op_cases import NAMES, program_of, special_rows
+from tests.runtime.versions import make
+
+LITTLE = [name for name in targets.names() if not targets.load(name).big_endian]
+EVERY_OP = (make.HERE / "1.2.emon").read_bytes()
+ROWS = 24  # of each program
+
+
+def emulated(name: str) -> targets.Target:
+    """A target whose toolchain and emulator are there, or a skip that says what to install."""
+    found = targets.load(name)
+    try:
+        toolchain.require(found, (found.cc, found.size, found.nm), found.packages, "it is skipped")
+        program.usable_emulators(found)
+    except targets.TargetError as error:
+        pytest.skip(str(error))
+    return found
+
+
+def artifact_of(own: Program) -> bytes:
+    return flat.write(flat.Artifact(own, "00" * 32, {}))
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, tuple[bytes, emulation.Rows, Evaluation]]:
+    """Of each op and data type: artifact, rows of special values, and what the reference says."""
+    found = {}
+    for op, dtype in NAMES:
+        own = program_of(op, dtype)
+        rows = [x[:ROWS] for x in special_rows(own)]
+        found[f"{op} {dtype}"] = artifact_of(own), rows, reference.evaluate(own, rows)
+    assert {name.split()[0] for name in found} == {op.name for op in DEVICE_OPS.values()}
+    return found
+
+
+@pytest.mark.parametrize("name", LITTLE)
+def test_every_op_gives_the_same_bits(
+    name: str, cases: dict[str, tuple[bytes, emulation.Rows, Evaluation]], tmp_path: Path
+) -> None:
+    target = emulated(name)
+    stream, widest, longest, workspace = b"", 0, 0, 0
+    for artifact, rows, _ in cases.values():
+        packed = emulation.packed(rows)
+        stream += struct.pack("<4I", len(artifact), len(packed), packed.shape[1], 0)
+        stream += artifact + packed.tobytes()
+        widest, longest = max(widest, packed.shape[1]), max(longest, len(artifact))
+        workspace = max(workspace, Monitor(artifact).workspace_size)
+    (tmp_path / "rows.bin").write_bytes(stream)
+    toolchain.amalgamate(target, tmp_path, None)
+    sizes = (
+        f"-DARTIFACT_BYTES={longest}", f"-DROW_BYTES={widest}", f"-DWORKSPACE_BYTES={workspace}",
+    )  # fmt: skip
+    own = Path(__file__).with_name("every_op.c")
+    path, emulator = program.link(target, [own], sizes, tmp_path)
+    command = [] if program.runs_here(target) else [*emulator.command]
+    lines = emulation.printed(target, [*command, str(path)], tmp_path)
+    for what, (artifact, rows, expected) in cases.items():
+        assert lines[0] == "open 0", what
+        own_lines, lines = lines[1 : 1 + len(rows[0])], lines[1 + len(rows[0]) :]
+        results = emulation.evaluation_of(
+            Monitor(artifact), [line.removeprefix("row ") for line in own_lines]
+        )
+        assert not differing_rows(expected, results).any(), what
+    assert not lines
+
+
+@pytest.mark.parametrize("name", LITTLE)
+def test_one_hash_for_all_targets(name: str) -> None:
+    """Of an artifact with self-test and drift test, whose stack is seen to keep to its bound."""
+    target = emulated(name)
+    rows = list(flat.read(EVERY_OP).self_test.taps)  # type: ignore[union-attr]
+    found = prove_on(target, EVERY_OP, rows)
+    found.require()
+    assert found.rows == len(rows[0])
+    assert found.result_sha256 == result_sha256(reference.evaluate(make_program(), rows))
+    bound = targets.measure(target, EVERY_OP)
+    for function, seen in found.outcome.stack_seen.items():
+        library = 160 if bound.outside else 0  # which the call graph does not see
+        assert 100 < seen <= bound.stacks[function] + library, function
+
+
+def make_program() -> Program:
+    return flat.read(EVERY_OP).program
+
+
+def test_instructions_are_the_same_in_each_run() -> None:
+    target = emulated("cortex-m4f")
+    rows = list(flat.read(EVERY_OP).self_test.taps)  # type: ignore[union-attr]
+    first, second = (emulation.run(target, EVERY_OP, rows).instructions for _ in range(2))
+    assert first is not None
+    assert first == second
+    assert len(first.evaluations) == len(rows[0])
+    assert min(first.evaluations) > 1000
+    # A program of no rows and one of the same rows twice: what is counted is an evaluation's own.
+    doubled = emulation.run(target, EVERY_OP, [np.concatenate([x, x]) for x in rows]).instructions
+    assert doubled is not None
+    assert doubled.evaluations == first.evaluations * 2
+
+
+def test_a_big_endian_host_refuses() -> None:
+    target = emulated("s390x")
+    rows = list(flat.read(EVERY_OP).self_test.taps)  # type: ignore[union-attr]
+    found = prove_on(target, EVERY_OP, rows)
+    found.require()
+    assert found.refused == "the artifact's byte order is not this machine's"
+    assert found.result_sha256 is None
+    assert found.outcome.self_test is None
+
+
+def test_the_hash_is_of_every_bit() -> None:
+    rows = list(flat.read(EVERY_OP).self_test.taps)  # type: ignore[union-attr]
+    own = reference.evaluate(make_program(), rows)
+    changed = own.scores[-1].copy()
+    changed.view(np.uint8)[0] ^= 1
+    other = Evaluation(
+        own.verdict, own.reason, own.predicted, own.verdicts, (*own.scores[:-1], changed)
+    )
+    assert result_sha256(own) != result_sha256(other)
+    assert hashlib.sha256(b"").hexdigest() != result_sha256(own)
