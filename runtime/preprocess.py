@@ -263,7 +263,10 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
             f"the model's input {spec.name!r} takes whole numbers, and {np.abs(v).max():.15g} is "
             "more than float32 holds exactly; give numbers up to 2^24"
         )
-    return np.clip(v, limits.min, limits.max).astype(spec.dtype)
+    with np.errstate(invalid="ignore"):
+        codes: Array = np.clip(v, limits.min, limits.max).astype(spec.dtype)
+    codes[v >= float(limits.max)] = limits.max  # float64 rounds the largest of 64 bits up
+    return codes
 
 
 def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> Array:

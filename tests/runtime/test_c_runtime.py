@@ -160,6 +160,8 @@ def test_source_format() -> None:
         pytest.skip("clang-format 18.1.8 is not installed beside this Python")
     files = [path for path in C.rglob("*") if path.suffix in {".c", ".h", ".hpp"}]
     files += [*(RUNTIME / "binding").glob("*.[ch]"), *HERE.glob("*.[ch]"), *HERE.glob("*.cpp")]
+    for folder in (RUNTIME / "examples", HERE.parent / "examples"):
+        files += [path for path in folder.rglob("*") if path.suffix in {".c", ".h", ".cpp", ".hpp"}]
     style = f"--style=file:{C / '.clang-format'}"
     run(tool, "--dry-run", "-Werror", style, *files)
 

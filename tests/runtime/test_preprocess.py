@@ -234,3 +234,8 @@ def test_a_vector_does_not_say_how_its_colours_lie(
     spec = InputSpec("x", shape, "float32", layout=layout)
     found = vectors_as(np.zeros(image), Preprocess.parse(preprocess), spec)
     assert found == expected
+
+
+def test_a_large_value_does_not_become_the_smallest_code_of_64_bits() -> None:
+    codes = to_input([1e30, -1e30, 3.0], Preprocess(), InputSpec("x", (3,), "int64", 1.0))
+    assert codes.tolist() == [[2**63 - 1, -(2**63), 3]]
