@@ -78,6 +78,12 @@ system:
 	      gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-arm-linux-gnueabihf >/dev/null; \
 	  else echo "cross compilers and qemu-user are not installed: builds for other machines are skipped"; fi; \
 	fi
+	@if ! test -e /usr/include/nlohmann/json.hpp || ! command -v pkg-config >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      g++ nlohmann-json3-dev pkg-config >/dev/null; \
+	  else echo "nlohmann-json3-dev or pkg-config is not installed: the pipeline's tests are skipped"; fi; \
+	fi
 
 format: $(DEV)/installed
 	$(DEV)/bin/ruff check --fix-only .
