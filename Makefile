@@ -2,6 +2,8 @@
 # make test        the whole test suite, linters and type checks included
 # make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
 #                  their environment 2.5 GB
+# make test-targets  the demonstration, ResNet8 with every monitor, GTSRB and two tabular models on every
+#                  target's emulator: one hash of results for each (some twenty minutes)
 # make coverage    how much of the C runtime its tests reach, under sanitizers
 # make same-artifacts BEFORE=COMMIT  do that version and this one compile the same bytes?
 # make format      format Python and C
@@ -22,12 +24,12 @@ KERAS_OLDEST := $(ENVS)/keras-$(OLDEST)
 LITERT := $(ENVS)/device-litert
 TFLITE_RUNTIME := $(ENVS)/device-tflite-runtime
 SOURCES := $(shell find compiler runtime targets bench -type f -not -path '*/__pycache__/*' -not -name '*.so') pyproject.toml README.md
-C_SOURCES := $(shell find runtime tests -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.cpp')
+C_SOURCES := $(shell find runtime targets tests -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.cpp')
 PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
 JOBS ?= 2
 
-.PHONY: demo test test-keras coverage same-artifacts lint types unit devices system format clean
+.PHONY: demo test test-keras test-targets coverage same-artifacts lint types unit devices system format clean
 
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
@@ -56,6 +58,9 @@ test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras_code.py
 
+test-targets: system $(DEV)/installed
+	EDGEMON_ALL_TARGETS=1 $(DEV)/bin/python -m pytest -n $(JOBS) -rs tests/targets tests/test_target_command.py
+
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage
 
@@ -83,6 +88,12 @@ system:
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	      g++ nlohmann-json3-dev pkg-config >/dev/null; \
 	  else echo "nlohmann-json3-dev or pkg-config is not installed: the pipeline's tests are skipped"; fi; \
+	fi
+	@if ! command -v qemu-system-arm >/dev/null || ! command -v arm-none-eabi-gcc >/dev/null || ! command -v s390x-linux-gnu-gcc >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-s390x-linux-gnu libc6-dev-s390x-cross >/dev/null; \
+	  else echo "qemu-system-arm, arm-none-eabi-gcc or s390x-linux-gnu-gcc is not installed: targets are skipped (edgemon target list)"; fi; \
 	fi
 
 format: $(DEV)/installed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -115,26 +114,45 @@ def _emulated(program: Program, plugin: list[str]) -> list[str]:
     return [first, *plugin, *rest]
 
 
+def said(target: Target, command: list[str], folder: Path) -> list[str]:
+    """The lines that a program said, to the terminal or to the debugger. Raises TargetError if it
+    does not end, or fails."""
+    done = _run(target, command, folder)
+    if done.returncode:
+        raise _failed(target, command, done)
+    return (done.stdout or done.stderr).splitlines()
+
+
 def printed(target: Target, command: list[str], folder: Path) -> list[str]:
-    """What the harness printed, to the terminal or to the debugger. Raises TargetError unless it
+    """What the harness printed between its first line and its last. Raises TargetError unless it
     came to its end."""
+    done = _run(target, command, folder)
+    for text in (done.stdout, done.stderr):
+        lines = text.splitlines()
+        if FIRST_LINE in lines and LAST_LINE in lines:
+            return lines[lines.index(FIRST_LINE) + 1 : lines.index(LAST_LINE)]
+    raise _failed(target, command, done)
+
+
+def _run(target: Target, command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS,
-            stdin=subprocess.DEVNULL, env={**os.environ, "QEMU_AUDIO_DRV": "none"},
+            stdin=subprocess.DEVNULL, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TargetError(
             f"target {target.name}: {command[0]} has not ended after {SECONDS} s; give fewer rows"
         ) from None
-    for text in (done.stdout, done.stderr):
-        lines = text.splitlines()
-        if FIRST_LINE in lines and LAST_LINE in lines:
-            return lines[lines.index(FIRST_LINE) + 1 : lines.index(LAST_LINE)]
-    said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1][:200]
-    raise TargetError(
+
+
+def _failed(
+    target: Target, command: list[str], done: subprocess.CompletedProcess[str]
+) -> TargetError:
+    last = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1][:200]
+    return TargetError(
         f"target {target.name}: the program did not come to its end (exit code {done.returncode}); "
-        f"the last that {Path(command[0]).name} said: {said}"
+        f"the last that {Path(command[0]).name} said: {last}"
     )
 
 

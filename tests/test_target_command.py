@@ -1,0 +1,204 @@
+"""``edgemon target`` as a user types it: lists, results, budgets, and sentences for mistakes."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+
+from edgemon import targets
+from edgemon.targets.emulator import BOARDS
+from tests.command_line import DATA, document, edgemon, refused
+from tests.runtime.c_compilers import need
+
+OWN = """
+description = "this very machine"
+architecture = "{machine}"
+kernels = "builtin"
+
+[toolchain]
+cc = "gcc"
+cflags = ["-std=c11", "-Os", "-ffp-contract=off"]
+size = "size"
+link = ["-static"]
+
+[emulator]
+command = ["qemu-{machine}"]
+sources = ["{source}"]
+"""
+
+
+def own_target(folder: Path, source: str = "system.c", text: str = OWN) -> Path:
+    """A profile of one's own, of this machine."""
+    need("gcc")
+    path = folder / "mine.toml"
+    path.write_text(text.format(machine=platform.machine(), source=source))
+    return path
+
+
+def test_list_says_what_is_there() -> None:
+    found = {t["name"]: t for t in document("target", "list")}
+    assert set(found) == set(targets.names())
+    for name, line in found.items():
+        target = targets.load(name)
+        assert line["toolchain"] == (target.cc if shutil.which(target.cc) else None)
+        assert bool(line["install"]) == (line["toolchain"] is None or line["emulator"] is None)
+    text = edgemon("target", "list").stdout
+    assert "cortex-m4f" in text
+    assert "this machine" in text
+
+
+def test_list_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (line,) = (t for t in document("target", "list") if t["name"] == "cortex-m4f")
+    assert (line["toolchain"], line["emulator"]) == (None, None)
+    assert line["install"] == [
+        "gcc-arm-none-eabi", "libnewlib-arm-none-eabi", "qemu-system-arm",
+    ]  # fmt: skip
+    assert "apt-get install gcc-arm-none-eabi" in edgemon("target", "list").stdout
+
+
+def test_check_without_the_toolchain_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bundle: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "apt-get install gcc-arm-none-eabi" in refused("target", "check", "cortex-m4f", bundle)
+
+
+def test_check_of_the_self_test_and_of_rows(digits_bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path)
+    alone = document("target", "check", own, digits_bundle)
+    assert alone["mismatches"] == 0
+    assert alone["refused"] is None
+    assert 1 <= alone["rows"] <= 64
+    rows = document("target", "check", own, digits_bundle, "--data", f"{DATA}[0:40]")
+    assert (rows["target"], rows["rows"], rows["mismatches"]) == ("mine", 40, 0)
+    assert rows["emulator"] == "this machine"
+    size = rows["bytes"]
+    assert size["artifact"] == (digits_bundle / "monitor.emon").stat().st_size
+    assert size["flash"] == size["artifact"] + size["code"] + size["read_only"]
+    assert size["ram"] == size["workspace"] + size["structs"] + size["stack"]
+    assert size["stack"] == max(rows["stack_by_function"].values())
+    again = document("target", "check", own, digits_bundle, "--data", f"{DATA}[0:40]")
+    assert again == rows
+    if rows["instructions"] is None:
+        assert rows["not_counted"].endswith("is not installed, which counts them")
+    else:
+        assert rows["instructions"]["least"] > 100
+
+
+def test_check_for_people(digits_bundle: Path, tmp_path: Path) -> None:
+    text = edgemon("target", "check", own_target(tmp_path), digits_bundle).stdout
+    assert "mine: this very machine; ran on this machine" in text
+    assert "0 of " in text
+    assert "rows differ from the reference; results" in text
+    assert "deepest stack, by the call graph: em_" in text
+
+
+def test_a_budget_that_is_missed_gives_3(bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path)
+    kept = edgemon("target", "check", own, bundle, "--budget", "stack_bytes=9000,code_bytes=1e6")
+    assert kept.exit_code == 0
+    said = refused(
+        "target", "check", own, bundle, "--budget", "stack_bytes=9000,code_bytes=9", code=3
+    )
+    assert "budget missed: code_bytes is" in said
+    assert "over 9" in said
+    assert "stack_bytes" not in said
+
+
+MISTAKES = {
+    "an unknown target": (("toaster",), "target toaster: unknown; there are aarch64"),
+    "no such file": (("nowhere.toml",), "cannot be read"),
+    "an unknown budget": (("s390x", "--budget", "stack=3"), "unknown budget 'stack'"),
+    "no number": (("s390x", "--budget", "code_bytes=few"), "'few' is not a number"),
+    "a negative limit": (("s390x", "--budget", "code_bytes=-1"), "must be 0 or more"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_get_a_sentence(mistake: str, bundle: Path) -> None:
+    (name, *options), said = MISTAKES[mistake]
+    assert said in refused("target", "check", name, bundle, *options)
+
+
+def test_no_bundle(tmp_path: Path) -> None:
+    assert "not an edgemon bundle" in refused("target", "check", "s390x", tmp_path)
+
+
+def test_a_profile_without_an_emulator_says_so(bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path, text=OWN.partition("[emulator]")[0])
+    assert "its profile has no [emulator]" in refused("target", "check", own, bundle)
+
+
+def changed_board(folder: Path, old: str, new: str) -> Path:
+    """A target whose input and output do something else."""
+    text = (BOARDS / "system.c").read_text()
+    assert old in text
+    (folder / "mine.c").write_text("#include <string.h>\n" + text.replace(old, new))
+    return own_target(folder, "mine.c")
+
+
+def test_a_result_that_differs_gives_4(bundle: Path, tmp_path: Path) -> None:
+    """A line's last digit is another: the lowest bits of the last score of each row."""
+    own = changed_board(
+        tmp_path, "fputs(text, stdout)",
+        'fputs(strlen(text) > 3 && strspn(text, "0123456789abcdef") == strlen(text) ? "7" : text, '
+        "stdout)",
+    )  # fmt: skip
+    said = refused("target", "check", own, bundle, code=4)
+    assert "rows differ between the reference and the target: row 0: verdict" in said
+
+
+def test_a_build_that_em_open_refuses_gives_4(bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path, text=OWN.replace("-ffp-contract=off", "-fno-signed-zeros"))
+    said = refused("target", "check", own, bundle, code=4)
+    assert "em_open refuses the artifact: this build or processor rounds" in said
+
+
+def test_a_program_that_stops_halfway(bundle: Path, tmp_path: Path) -> None:
+    own = changed_board(tmp_path, "fputs(text, stdout)", 'if (strstr(text, "end")) exit(3)')
+    said = refused("target", "check", own, bundle)
+    assert "the program did not come to its end (exit code 3)" in said
+
+
+def test_a_program_that_prints_something_else(bundle: Path, tmp_path: Path) -> None:
+    own = changed_board(
+        tmp_path, "fputs(text, stdout)",
+        'fputs(strncmp(text, "row ", 4) == 0 ? "row x" : text, stdout)',
+    )  # fmt: skip
+    assert "is not what the harness prints" in refused("target", "check", own, bundle)
+
+
+def test_a_program_that_leaves_rows_out(bundle: Path, tmp_path: Path) -> None:
+    own = changed_board(tmp_path, "return file != NULL", "static int n; return n++ < 1")
+    said = refused("target", "check", own, bundle, code=4)
+    assert "1 results of" in said
+
+
+def test_an_artifact_that_fits_no_board(digits_bundle: Path, tmp_path: Path) -> None:
+    need("arm-none-eabi-gcc")
+    need("qemu-system-arm")
+    (tmp_path / "small.ld").write_text(
+        "STACK = 512;\nMEMORY\n{\n    FLASH (rx) : ORIGIN = 0, LENGTH = 8K\n"
+        "    RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 2K\n}\nINCLUDE cortex_m.ld\n"
+    )
+    text = (BOARDS.parent / "profiles" / "cortex-m4f.toml").read_text()
+    own = tmp_path / "small.toml"
+    own.write_text(text.replace("mps2.ld", "small.ld"))
+    said = refused("target", "check", own, digits_bundle)
+    assert "do not fit into the memory of QEMU, board mps2-an386" in said
+
+
+@pytest.mark.parametrize("name", ["cortex-m4f", "aarch64"])
+def test_check_of_an_emulated_target(name: str, bundle: Path) -> None:
+    target = targets.load(name)
+    need(target.cc)
+    need(target.emulators[0].command[0])
+    found = document("target", "check", name, bundle)
+    assert found["mismatches"] == 0
+    assert found["instructions"]["least"] > 100
+    assert found["stack_seen"]["em_evaluate"] > 100
+    assert (found["bytes"]["library"] > 0) == (name == "cortex-m4f")
