@@ -302,6 +302,32 @@ def shift(
     terminal.document(document)
 
 
+@app.command(name="fleet-simulation")
+def fleet_simulation(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    data: Annotated[str, typer.Option(help="Rows that all devices draw, as `compile --data`.")],
+    drifted: Annotated[str, typer.Option(help="Rows that one device draws too, after a while.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the logs to.")],
+    devices: Annotated[int, typer.Option(min=1, help="Devices.")] = 1000,
+    images: Annotated[int, typer.Option(min=1, help="Images of each.")] = 100_000,
+    window: Annotated[int, typer.Option(min=1, help="Images of a report.")] = 1000,
+    drifting: Annotated[int, typer.Option(min=0, help="Number of the device that drifts.")] = 417,
+    since: Annotated[int, typer.Option(min=1, help="Its first image that may.")] = 60_001,
+    share: Annotated[float, typer.Option(help="Of its images from there on.")] = 0.3,
+    seed: Annotated[int, typer.Option(min=0, help="Of all draws.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Simulate a fleet of which one device drifts: is it found, when, and in which memory?"""
+    from edgemon.bench import fleet_simulation as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    plan = study.Plan(devices, images, window, drifting, since, share, seed)
+    document = study.run(bundle, data, drifted, out, plan, terminal)
+    study.show(terminal, document)
+    terminal.document(document)
+
+
 @app.command(name="op-times")
 def op_times(
     toml: Annotated[

@@ -327,3 +327,36 @@ def run(
         bundle, data, label_column=label_column, json_lines=json_lines,
         terminal=Terminal(as_json=json),
     )  # fmt: skip
+
+
+@app.command()
+def fleet(
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOGS...",
+            help="Files or folders of reports, as devices send them or as lines of JSON "
+            "(docs/fleet.md); - is standard input.",
+        ),
+    ],
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="What the devices run; rates are held to its promise."),
+    ] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="Share of alarms to expect at most, as 0.08.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
+    json: Json = False,
+) -> None:
+    """Merge the reports of many devices: rates, who is above the promise, who drifts first."""
+    from edgemon.compiler.commands import fleet as merging
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    found = merging.merge(logs, bundle, limit, terminal)
+    merging.warn(found, terminal)
+    merging.show(found, terminal)
+    if html is not None:
+        merging.write_page(found, html, terminal)
+    terminal.document(found)

@@ -78,7 +78,7 @@ def risk_coverage(document: schema.Report) -> str:
     with a dot at its threshold."""
     labels = [*(m["name"] for m in document["monitors"]), TOGETHER, NOTHING]
     height = 2.9 + 0.2 * ceil(len(labels) / _columns(labels))
-    with _figure("risk", "Risk against coverage", height) as (figure, svg):
+    with inline_figure("risk", "Risk against coverage", height) as (figure, svg):
         axis: Any = figure.subplots()
         for i, monitor in enumerate(document["monitors"]):
             curve, trusted = monitor["risk_coverage"], monitor["trusted"]
@@ -108,7 +108,7 @@ def quality(document: schema.Report) -> str:
     if len(entries) > 1:
         entries.append((TOGETHER, document["together"]["metrics"]))
     height = 1.3 + 0.32 * len(entries)
-    with _figure("quality", "AUROC and MCC with 95 % intervals", height) as (figure, svg):
+    with inline_figure("quality", "AUROC and MCC with 95 % intervals", height) as (figure, svg):
         axes: Any = figure.subplots(1, 2, sharey=True)
         for axis, (title, nothing, of) in zip(axes, QUALITIES, strict=True):
             lowest = nothing
@@ -136,7 +136,7 @@ def distribution(monitor: schema.MonitorReport, number: int) -> str:
     """Scores of right and of wrong answers, as shares of each, and the thresholds."""
     bins = monitor["histogram"]
     name = monitor["name"]
-    with _figure(f"scores-{number}", f"Scores of {name}", 2.7) as (figure, svg):
+    with inline_figure(f"scores-{number}", f"Scores of {name}", 2.7) as (figure, svg):
         axis: Any = figure.subplots()
         edges = bins["edges"]
         for group, colour, counts, infinite in _by_answer(bins):
@@ -203,7 +203,7 @@ def _line(index: int) -> tuple[str, str]:
 
 
 @contextmanager
-def _figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
+def inline_figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
     """A figure to draw on, ``height`` inches high; its SVG is in the list when the block ends."""
     svg: list[str] = []
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
