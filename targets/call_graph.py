@@ -9,6 +9,7 @@ an error, not a guess.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from edgemon.targets.errors import TargetError
@@ -44,11 +45,15 @@ class CallGraph:
             found.calls.setdefault(source, set()).add(callee)
         return found
 
-    @property
-    def outside(self) -> set[str]:
-        """Functions that are called and not defined here, as memcpy."""
-        called = set[str]().union(*self.calls.values()) - {INDIRECT}
-        return {short(name) for name in called - self.frames.keys()}
+    def outside(self, names: Collection[str]) -> set[str]:
+        """What these functions call, or what they call, that is not defined here, as memcpy."""
+        waiting = [title for title in self.frames if short(title) in names]
+        seen = set(waiting)
+        while waiting:
+            new = self.calls.get(waiting.pop(), set()) - seen
+            seen |= new
+            waiting += new
+        return {short(name) for name in seen - self.frames.keys() - {INDIRECT}}
 
     def deepest(self) -> dict[str, int]:
         """The most stack in bytes that each function needs with all that it calls; those defined

@@ -13,7 +13,10 @@ from edgemon.targets.profile import Target
 from edgemon.targets.toolchain import amalgamate, require, run
 
 STRUCTS = "em_monitor", "em_result", "em_drift"
-EVALUATION = "em_open", "em_self_test", "em_evaluate", "em_drift_update", "em_check"
+EVALUATION = (
+    "em_open", "em_bind_model", "em_self_test", "em_evaluate", "em_drift_update", "em_check",
+)  # fmt: skip
+ROOTS = tuple(f"-Wl,-u,{name}" for name in EVALUATION)
 CODE = (".text",)
 READ_ONLY = (".rodata", ".srodata", ".eh_frame", ".ARM.ex", ".data.rel.ro", ".gcc_except_table")
 DATA = (".data", ".sdata", ".bss", ".sbss", ".tdata", ".tbss")
@@ -27,9 +30,12 @@ RED_ZONE = {"x86_64": 128}
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes of the runtime, as one translation unit with the ops of one artifact or with all."""
+    """Bytes of the runtime, as one translation unit with the ops of one artifact or with all. Code
+    and constants are those of the functions of ``EVALUATION`` and of what they call: what a linker
+    keeps that leaves out the rest (-Wl,--gc-sections)."""
 
     code: int
+    whole: int  # code and constants where the linker leaves out no function
     read_only: int  # constants, and unwind tables where the target has them
     data: int  # .data and .bss: the runtime has none
     stacks: dict[str, int]  # that each function of ``EVALUATION`` needs at most, by the call graph
@@ -66,7 +72,9 @@ def measure(target: Target, artifact: bytes | None = None) -> Footprint:
         amalgamate(target, folder, needs)
         flags = [*target.cflags, "-fno-common", f"-I{folder}", "-c"]
         _run_gcc(target, [*flags, "-fcallgraph-info=su", "edgemon.c"], folder)
-        sizes = _sections(target, "edgemon.o", folder)
+        everything = _sections(target, "edgemon.o", folder)
+        _link(target, ["-r", "-nostdlib", "-Wl,--gc-sections", *ROOTS], "kept.o", folder)
+        sizes = _sections(target, "kept.o", folder)
         library = _library(target, sizes, folder)
         graph = _graph(target, folder)
         probe = '#include "edgemon.h"\n'
@@ -78,9 +86,9 @@ def measure(target: Target, artifact: bytes | None = None) -> Footprint:
     deepest = graph.deepest()
     stacks = {name: deepest[name] + below for name in EVALUATION if name in deepest}
     return Footprint(
-        sizes["code"], sizes["read_only"], sizes["data"], stacks,
-        tuple(graph.chain(max(stacks, key=lambda name: stacks[name]))),
-        tuple(sorted(graph.outside)), library, structs["data"],
+        sizes["code"], everything["code"] + everything["read_only"], sizes["read_only"],
+        sizes["data"], stacks, tuple(graph.chain(max(stacks, key=lambda name: stacks[name]))),
+        tuple(sorted(graph.outside(EVALUATION))), library, structs["data"],
     )  # fmt: skip
 
 
@@ -100,10 +108,14 @@ def _library(target: Target, own: dict[str, int], folder: Path) -> int:
     """What the linker adds to the runtime, on bare metal: memcpy, division, floats in software."""
     if not any(e.script for e in target.emulators):
         return 0
-    options = [*target.link, "-nostartfiles", "-Wl,--no-gc-sections,-e,em_open"]
-    run(target, [target.cc, *target.cflags, "edgemon.o", *options, "-o", "alone"], folder)
+    options = [*target.link, "-nostartfiles", "-Wl,--gc-sections,-e,em_open", *ROOTS]
+    _link(target, options, "alone", folder)
     linked = _sections(target, "alone", folder)
     return max(0, linked["code"] + linked["read_only"] - own["code"] - own["read_only"])
+
+
+def _link(target: Target, options: list[str], out: str, folder: Path) -> None:
+    run(target, [target.cc, *target.cflags, "edgemon.o", *options, "-o", out], folder)
 
 
 def _graph(target: Target, folder: Path) -> CallGraph:

@@ -202,3 +202,41 @@ def test_check_of_an_emulated_target(name: str, bundle: Path) -> None:
     assert found["instructions"]["least"] > 100
     assert found["stack_seen"]["em_evaluate"] > 100
     assert (found["bytes"]["library"] > 0) == (name == "cortex-m4f")
+
+
+def test_a_table_of_the_runtime_alone(tmp_path: Path) -> None:
+    own = own_target(tmp_path)
+    found = document("target", "table", "--targets", own)
+    assert set(found["all_ops"]) == {str(own)}
+    assert found["all_ops"][str(own)]["code"] > 8000
+    text = edgemon("target", "table", "--targets", own, "--markdown").stdout
+    assert "| em_self_test |" in text.replace("  ", " ")
+
+
+def test_a_table_warns_of_what_is_missing(tmp_path: Path) -> None:
+    own = own_target(tmp_path, text=OWN.replace('cc = "gcc"', 'cc = "no-such-gcc"'))
+    result = edgemon("target", "table", "--targets", own)
+    assert result.exit_code == 0
+    assert "'no-such-gcc' is not installed" in result.stderr
+
+
+def test_a_table_of_a_bundle_and_of_its_monitors(digits_bundle: Path) -> None:
+    target = targets.load("aarch64")
+    need(target.cc)
+    need(target.emulators[0].command[0])
+    command = ("target", "table", digits_bundle, "--targets", "aarch64", "--monitors", "aarch64")
+    found = document(*command)
+    assert [m["name"] for m in found["monitors"]] == ["softmax", "box", "prophecy"]
+    whole = found["artifact"]["aarch64"]["instructions"]["most"]
+    for monitor in found["monitors"]:
+        assert 100 < monitor["instructions"]["aarch64"] < whole
+    assert found["model_macs"] == 702_208
+    assert document(*command) == found
+    text = edgemon(*command, "--instructions-a-mac", "2").stdout
+    assert "The model: 702,208 multiply-accumulates, each taken as 2 instructions" in text
+    share = found["monitors"][0]["instructions"]["aarch64"] / (2 * 702_208)
+    assert f"{share:.2%}" in text
+
+
+def test_a_table_of_rows_needs_a_bundle() -> None:
+    assert "are of a bundle" in refused("target", "table", "--data", DATA)

@@ -84,7 +84,7 @@ class Checked:
             "result_sha256": proof.result_sha256,
             "bytes": {
                 "artifact": self.artifact_bytes, "code": own.code, "read_only": own.read_only,
-                "library": own.library,
+                "whole_runtime": own.whole, "library": own.library,
                 "workspace": self.workspace_bytes, "structs": own.structs, "data": own.data,
                 "stack": own.stack, "flash": self.measured()["flash_bytes"],
                 "ram": self.measured()["ram_bytes"],
@@ -155,7 +155,7 @@ def show(terminal: Terminal, found: Checked) -> None:
     calls = " > ".join(f"{function} {size}" for function, size in own.chain)
     lines: list[tuple[str, int | None, str]] = [
         ("artifact", found.artifact_bytes, "in flash"),
-        ("code", own.code, "of the runtime with the ops that the artifact needs"),
+        ("code", own.code, "of the runtime with the artifact's ops, without functions not called"),
         ("read-only data", own.read_only, "of the runtime"),
         *(
             [("library", own.library, "of the toolchain, which others may share")]

@@ -67,3 +67,62 @@ def check(
     terminal.document(found.to_json())
     found.proof.require()
     target_check.require_budget(limits, found.measured())
+
+
+@target_app.command()
+def table(
+    bundle: Annotated[
+        Path | None, typer.Argument(metavar="BUNDLE", help="Default: only the runtime, all ops.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help=f"Rows to run: {DATA_HELP}. Default: the vectors of the self-test."),
+    ] = None,
+    label_column: LabelColumn = None,
+    names: Annotated[
+        str, typer.Option("--targets", help="Which: cortex-m4f,aarch64. Default: all that ship.")
+    ] = "",
+    monitors: Annotated[
+        str,
+        typer.Option(
+            "--monitors", metavar="TARGETS",
+            help="Count instructions of each monitor alone on these targets.",
+        ),
+    ] = "",
+    instructions_a_mac: Annotated[
+        float,
+        typer.Option(
+            min=0.01, max=1000,
+            help="Instructions that the model's kernels take for a multiply-accumulate.",
+        ),
+    ] = 1.0,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """What the runtime takes on every target, and what a bundle and each of its monitors take."""
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check, target_table
+    from edgemon.compiler.errors import CompileError
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json, markdown=markdown)
+    chosen = target_table.require_names(names)
+    if bundle is None:
+        if data or monitors:
+            raise CompileError("--data and --monitors are of a bundle: name one")
+        everything = target_table.footprints(chosen)
+        target_table.show_footprints(terminal, everything)
+        terminal.document(target_table.to_json(everything, {}, [], None, instructions_a_mac))
+        return
+    opened = Bundle.open(bundle)
+    opened.require_intact()
+    rows = target_check.taps_of(opened, data, label_column, terminal)
+    found = target_table.checked(chosen, opened.artifact_bytes, rows, terminal)
+    target_table.show_checked(terminal, found)
+    each, macs = [], None
+    if monitors:
+        on = target_table.require_names(monitors)
+        macs = target_table.macs_of(opened)
+        each = target_table.each_monitor(on, opened.artifact.program, rows, terminal)
+        target_table.show_monitors(terminal, each, macs, instructions_a_mac)
+    terminal.document(target_table.to_json({}, found, each, macs, instructions_a_mac))

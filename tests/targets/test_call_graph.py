@@ -47,7 +47,8 @@ def test_the_deepest_chain_is_added_up_and_no_other(tmp_path: Path) -> None:
     assert deepest["top"] < sum(frames.values())  # shallow lies beside the chain
     assert [name for name, _ in graph.chain("top")] == ["top", "middle", "leaf"]
     assert sum(size for _, size in graph.chain("top")) == deepest["top"]
-    assert graph.outside == {"elsewhere"}
+    assert graph.outside(["top"]) == {"elsewhere"}
+    assert graph.outside(["shallow"]) == set()
 
 
 UNBOUNDED = {
