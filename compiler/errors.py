@@ -27,6 +27,24 @@ class ParityError(EdgemonError):
     exit_code = 4
 
 
+class ChangedError(CompileError):
+    """A bundle that is not as it was signed."""
+
+    exit_code = 5
+
+
+class OtherKeyError(CompileError):
+    """A bundle that another key than the given one has signed."""
+
+    exit_code = 6
+
+
+class UnsignedError(CompileError):
+    """A bundle without a signature, where one is asked for."""
+
+    exit_code = 7
+
+
 class BudgetError(CompileError):
     """Something takes more bytes or time than it may."""
 

@@ -119,7 +119,7 @@ def compile_bundle(
         )  # fmt: skip
         with reporter.stage("writing the report"):
             manifest = _report(folder, fitted, recorded.finite, options.promise, results, emitted)
-        outputs.write(
+        manifest = outputs.write(
             folder, emitted.artifact, emitted.onnx, tapped.path, manifest,
             splits.map(lambda _, data: data.numbers), c_header=options.c_header,
         )  # fmt: skip

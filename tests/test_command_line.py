@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import subprocess
@@ -24,11 +25,9 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         "print(sorted(heavy & set(sys.modules)), names)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (
-        found.stdout.strip()
-        == "[] ['compile', 'inspect', 'verify', 'run', 'bench', 'evaluate', 'replicate', "
-        "'density-curve', 'compare', 'guarantee', 'redraws', 'class-sweep', 'shift', 'op-times']"
-    )
+    heavy, names = found.stdout.strip().split("] ", 1)
+    assert heavy == "["
+    assert {"compile", "inspect", "verify", "run", "sign", "fleet"} <= set(ast.literal_eval(names))
 
 
 def test_inspect_shows_models_and_bundles(digits_bundle: Path) -> None:

@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.bundle.output_folder import MANIFEST, ONNX, REPORT, REPORT_JSON, is_bundle
+from edgemon.compiler.bundle.output_folder import (
+    C_HEADER,
+    MANIFEST,
+    ONNX,
+    REPORT,
+    REPORT_JSON,
+    SPLITS,
+    is_bundle,
+)
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.images import EXIF
 from edgemon.compiler.emit import flat
@@ -123,6 +131,10 @@ class Bundle:
         expected = {name: known.get(name) for name in (MONITOR, ONNX)}
         # Bundles of edgemon 0.1.0 have no report.
         expected |= {name: known[name] for name in (REPORT, REPORT_JSON) if name in known}
+        # What no device needs may be gone.
+        expected |= {
+            n: known[n] for n in (SPLITS, C_HEADER) if n in known and (self.path / n).exists()
+        }
         expected[model_file(self.path).name] = self.artifact.model_sha256
         for name, sha in expected.items():
             try:

@@ -7,6 +7,7 @@ and an old bundle is set aside by a rename before it is looked at, and emptied f
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -28,7 +29,11 @@ from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
 REPORT, REPORT_JSON = "report.html", "report.json"
-OWN = frozenset((MONITOR, ONNX, MANIFEST, SPLITS, C_HEADER, REPORT, REPORT_JSON, *MODELS))
+SIGNATURE, ARTIFACT_SIGNATURE = "manifest.sig", "monitor.emon.sig"
+OWN = frozenset(
+    (MONITOR, ONNX, MANIFEST, SPLITS, C_HEADER, REPORT, REPORT_JSON, SIGNATURE, ARTIFACT_SIGNATURE,
+     *MODELS)
+)  # fmt: skip
 SHOWN = 3  # names in a message
 
 
@@ -159,9 +164,9 @@ def _remove(old: Path, out: Path) -> None:
 def write(
     folder: Path, artifact: bytes, onnx: bytes, model: Path, manifest: Manifest,
     rows: Splits[npt.NDArray[np.int64]], *, c_header: bool,
-) -> None:  # fmt: skip
+) -> Manifest:  # fmt: skip
     """A bundle's files but the report. ``model``: the tapped one; ``rows``: the numbers of those of
-    each split."""
+    each split. Returns the manifest as written, with the hashes of all other files."""
     (folder / MONITOR).write_bytes(artifact)
     (folder / ONNX).write_bytes(onnx)
     shutil.copyfile(model, folder / model.name)
@@ -169,7 +174,14 @@ def write(
         (folder / C_HEADER).write_text(flat.c_header(artifact))
     arrays: dict[str, Any] = dict(rows.items())
     np.savez_compressed(folder / SPLITS, **arrays)
+    hashes = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in (SPLITS, C_HEADER)
+        if (folder / name).exists()
+    }
+    manifest = {**manifest, "sha256": {**manifest["sha256"], **hashes}}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    return manifest
 
 
 def _unwritable(out: Path, error: OSError) -> CompileError:

@@ -295,6 +295,14 @@ def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str | None, typer.Option(help=f"Rows to prove on: {DATA_HELP}.")] = None,
     label_column: LabelColumn = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PUBLIC.pem",
+            help="Also, and before anything is opened: is the bundle as this key signed it? Exit "
+            "codes: 5 it was changed, 6 another key signed it, 7 nobody did.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
@@ -302,9 +310,11 @@ def verify(
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
-    proof = verify_bundle(bundle, data, label_column=label_column, reporter=terminal)
-    terminal.document(proof.to_json())
+    proof = verify_bundle(bundle, data, label_column=label_column, key=key, reporter=terminal)
+    terminal.document({**proof.to_json(), **({} if key is None else {"signed": True})})
     proof.require()
+    if key is not None:
+        terminal.note(f"signed by the key of {key}, and as it was signed")
     terminal.note(
         f"0 of {proof.rows:,} rows and {proof.neighbours:,} threshold neighbours differ between "
         "reference, C and ONNX"
@@ -327,6 +337,25 @@ def run(
         bundle, data, label_column=label_column, json_lines=json_lines,
         terminal=Terminal(as_json=json),
     )  # fmt: skip
+
+
+@app.command()
+def sign(
+    key: Annotated[
+        Path, typer.Option(metavar="PRIVATE.pem", help="The key, Ed25519; keep it off devices.")
+    ],
+    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE")] = None,
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="Make the key first, and its .pub.pem beside it.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Sign a bundle, so that `verify --key` and devices can tell whose it is."""
+    from edgemon.compiler.commands.signing import sign_bundle
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    terminal.document(sign_bundle(bundle, key, new_key=new_key, terminal=terminal))
 
 
 @app.command()

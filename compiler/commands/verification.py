@@ -11,6 +11,8 @@ from typing import Any
 import numpy.typing as npt
 
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle.keys import public_key
+from edgemon.compiler.bundle.signature import checked_copy
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.proof.prove import Proof, prove
@@ -25,14 +27,18 @@ def verify_bundle(
     data: str | None = None,
     *,
     label_column: str | None = None,
+    key: Path | None = None,
     workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> Proof:
     """The proof of a bundle on ``data`` (if any), its self-test vectors and the neighbours of its
-    thresholds. Raises ArtifactError if its files do not belong together."""
-    bundle = Bundle.open(path)
-    bundle.require_intact()
+    thresholds. Raises ArtifactError if its files do not belong together. With a public ``key`` the
+    signature is checked first, see ``signature.checked_copy``."""
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        if key is not None:
+            path = checked_copy(path, public_key(key), Path(scratch, path.absolute().name))
+        bundle = Bundle.open(path)
+        bundle.require_intact()
         rows: Iterator[list[npt.NDArray[Any]]] = iter(())
         if data is not None:
             recording = record_rows(

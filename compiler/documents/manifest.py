@@ -426,7 +426,7 @@ class Results(TypedDict):
     self_test: SelfTest
     bytes: Sizes
     estimated_us: float | None  # us an image of all monitors; null where nobody has measured it
-    sha256: dict[str, str]  # of the bundle's files, by name
+    sha256: dict[str, str]  # of all other files of the bundle, by name
 
 
 class Manifest(Results):

@@ -81,6 +81,52 @@ static void opening(void) {
     EXPECT(em_workspace_size(&m), 0); /* zeroed by the failure */
 }
 
+/* What the callback was given, and how often. */
+typedef struct {
+    const uint8_t *signature;
+    const void *message;
+    size_t size;
+    int calls, answer;
+} checked;
+
+static int check_signature(void *context, const uint8_t *signature, const void *message,
+                           size_t size) {
+    checked *c = context;
+    c->signature = signature;
+    c->message = message;
+    c->size = size;
+    c->calls++;
+    return c->answer;
+}
+
+static void signatures(void) {
+    static const uint8_t signature[64] = {1};
+    const em_limits little = {1, 1};
+    sample(&a);
+    checked c = {.answer = 0};
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c), EM_OK);
+    EXPECT(m.n_monitors, N_MONITORS);
+    EXPECT(c.signature == signature && c.message == a.file, 1);
+    EXPECT(c.size, a.size);
+    c.answer = -1;
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c),
+           EM_E_SIGNATURE);
+    EXPECT(m.file == NULL, 1);   /* unusable, as after every error */
+    ((uint8_t *)a.file)[0] ^= 1; /* nothing is read before the signature is good */
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c),
+           EM_E_SIGNATURE);
+    c.answer = 0;
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c), EM_E_MAGIC);
+    sample(&a);
+    EXPECT(em_open_signed(&m, a.file, a.size, &little, signature, check_signature, &c), EM_E_LIMIT);
+    EXPECT(c.calls, 5);
+    EXPECT(em_open_signed(NULL, a.file, a.size, NULL, signature, check_signature, &c), EM_E_NULL);
+    EXPECT(em_open_signed(&m, NULL, a.size, NULL, signature, check_signature, &c), EM_E_NULL);
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, NULL, check_signature, &c), EM_E_NULL);
+    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, NULL, &c), EM_E_NULL);
+    EXPECT(c.calls, 5);
+}
+
 static void unopened(void) {
     em_monitor closed;
     em_tap_info tap;
@@ -364,10 +410,10 @@ static void display(void) {
 
 static void texts(void) {
     EXPECT(strcmp(em_status_text(EM_OK), "ok"), 0);
-    for (int i = 0; i >= EM_E_OP_LEFT_OUT; i--) {
+    for (int i = 0; i >= EM_E_SIGNATURE; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_OP_LEFT_OUT - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_SIGNATURE - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);
@@ -389,6 +435,7 @@ int main(int argc, char **argv) {
     }
     opening();
     unopened();
+    signatures();
     good_image();
     thresholds();
     input_faults();

@@ -75,7 +75,8 @@ extern "C" {
       "this build or processor rounds floats otherwise than IEEE 754: compile the runtime with "   \
       "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")               \
     X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")       \
-    X(EM_E_OP_LEFT_OUT, -32, "this build of the runtime leaves out an op that the artifact needs")
+    X(EM_E_OP_LEFT_OUT, -32, "this build of the runtime leaves out an op that the artifact needs") \
+    X(EM_E_SIGNATURE, -33, "the artifact is not signed by this key")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -267,6 +268,27 @@ EM_API em_status em_open(em_monitor *m, const void *artifact, size_t size);
  * MiB and seconds of an evaluation: where artifacts come from elsewhere, set limits. NULL: none. */
 EM_API em_status em_open_limited(em_monitor *m, const void *artifact, size_t size,
                                  const em_limits *limits);
+
+/* Your check of a signature of `size` bytes at `message`: 0 if it is good, as
+ * crypto_sign_verify_detached of libsodium and crypto_ed25519_check of Monocypher say it. */
+typedef int (*em_verify)(void *context, const uint8_t signature[64], const void *message,
+                         size_t size);
+
+/* The same, but only if `verify` finds `signature` good (the file monitor.emon.sig that `edgemon
+ * sign` writes; Ed25519), before anything of the artifact is read. Else EM_E_SIGNATURE. Inline: who
+ * calls it has a callback on its stack, and nobody else. */
+static inline em_status em_open_signed(em_monitor *m, const void *artifact, size_t size,
+                                       const em_limits *limits, const uint8_t signature[64],
+                                       em_verify verify, void *context) {
+    (void)em_open_limited(m, NULL, 0, NULL); /* zeroes *m */
+    if (m == NULL || artifact == NULL || signature == NULL || verify == NULL) {
+        return EM_E_NULL;
+    }
+    if (verify(context, signature, artifact, size) != 0) {
+        return EM_E_SIGNATURE;
+    }
+    return em_open_limited(m, artifact, size, limits);
+}
 
 /* After EM_E_OP_LEFT_OUT: the name of the first op that the artifact needs and this build lacks, as
  * in FORMAT.md, section 7, or "floats". NULL where em_open says anything else. */

@@ -42,6 +42,11 @@ class Monitor {
     em_status open(const void *artifact, std::size_t size, const em_limits &limits) noexcept {
         return em_open_limited(&monitor_, artifact, size, &limits);
     }
+    em_status open_signed(const void *artifact, std::size_t size,
+                          const std::array<std::uint8_t, 64> &signature, em_verify verify,
+                          void *context = nullptr, const em_limits *limits = nullptr) noexcept {
+        return em_open_signed(&monitor_, artifact, size, limits, signature.data(), verify, context);
+    }
     em_status bind_model(const std::array<std::uint8_t, 32> &sha256) const noexcept {
         return em_bind_model(&monitor_, sha256.data());
     }
