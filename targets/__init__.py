@@ -1,11 +1,11 @@
 """What a device is: one TOML profile each, what the runtime costs there, how fast it is, and what
 runs its programs here."""
 
-from edgemon.targets.emulation import Instructions, Outcome
 from edgemon.targets.emulation import run as run_artifact
 from edgemon.targets.emulator import Emulator
 from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
+from edgemon.targets.harness_lines import Instructions, Outcome, between, outcome_of, packed
 from edgemon.targets.profile import (
     DEFAULT,
     KILOBYTE_LIMITS,
@@ -23,6 +23,6 @@ from edgemon.targets.toolchain import missing
 
 __all__ = [
     "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Emulator", "Footprint",
-    "Instructions", "OpTimes", "Outcome", "Target", "TargetError", "load", "measure",
-    "missing", "name_of", "names", "read", "run_artifact", "runs_here",
+    "Instructions", "OpTimes", "Outcome", "Target", "TargetError", "between", "load", "measure",
+    "missing", "name_of", "names", "outcome_of", "packed", "read", "run_artifact", "runs_here",
 ]  # fmt: skip

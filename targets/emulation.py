@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor
 from edgemon.targets.emulator import BOARDS
 from edgemon.targets.errors import TargetError
+from edgemon.targets.harness_lines import Instructions, Outcome, Rows, between, outcome_of, packed
 from edgemon.targets.profile import Target
 from edgemon.targets.program import Program, build, runs_here
 from edgemon.targets.toolchain import missing
 
-Array = npt.NDArray[Any]
-Rows = Sequence[Array]  # (n, length) of each tap, in the artifact's order
-
-FIRST_LINE, LAST_LINE = "edgemon harness 1", "end"
 SECONDS = 900  # after which an emulator is stopped
-ALIGNED = 8  # bytes, of each tap in a row
-
-
-@dataclass(frozen=True)
-class Instructions:
-    """That the target executes; the same in each run."""
-
-    open: int
-    self_test: int
-    evaluations: tuple[int, ...]  # of each row
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a program said. Statuses are those of edgemon.h."""
-
-    emulator: str
-    opened: int  # of em_open
-    self_test: int | None
-    check: int | None  # of em_check, after all rows
-    evaluation: Evaluation | None  # of the rows; None if the artifact was refused
-    drift: tuple[int, int, int] | None  # images, faults and the image of the flag
-    stack_seen: dict[str, int]  # bytes, by function; empty where nothing was seen
-    instructions: Instructions | None
-    not_counted: str = ""  # why there are no instructions
 
 
 def run(target: Target, artifact: bytes, rows: Rows) -> Outcome:
@@ -74,16 +38,7 @@ def run(target: Target, artifact: bytes, rows: Rows) -> Outcome:
             printed(target, [*_emulated(program, plugin), str(program.path)], folder)
         counts, unread = _counts(folder, len(data))
         name = "this machine" if native else program.emulator.description
-        return _outcome(target, monitor, lines, name, counts, why or unread)
-
-
-def packed(rows: Rows) -> npt.NDArray[np.uint8]:
-    """(n, bytes): the rows as the harness reads them."""
-    parts = []
-    for tap in rows:
-        data = np.ascontiguousarray(tap).view(np.uint8).reshape(len(tap), -1)
-        parts.append(np.pad(data, ((0, 0), (0, -data.shape[1] % ALIGNED))))
-    return np.concatenate(parts, axis=1)
+        return outcome_of(monitor, lines, name, counts, "" if counts else why or unread)
 
 
 def _plugin(program: Program, folder: Path) -> tuple[list[str], str]:
@@ -128,9 +83,8 @@ def printed(target: Target, command: list[str], folder: Path) -> list[str]:
     came to its end."""
     done = _run(target, command, folder)
     for text in (done.stdout, done.stderr):
-        lines = text.splitlines()
-        if FIRST_LINE in lines and LAST_LINE in lines:
-            return lines[lines.index(FIRST_LINE) + 1 : lines.index(LAST_LINE)]
+        if (lines := between(text)) is not None:
+            return lines
     raise _failed(target, command, done)
 
 
@@ -165,52 +119,3 @@ def _counts(folder: Path, rows: int) -> tuple[Instructions | None, str]:
     nothing, opened, self_test, *evaluations = found
     own = tuple(n - nothing for n in evaluations)
     return Instructions(opened - nothing, self_test - nothing, own), ""
-
-
-def _outcome(
-    target: Target, monitor: Monitor, lines: list[str], name: str,
-    counts: Instructions | None, why: str,
-) -> Outcome:  # fmt: skip
-    said: dict[str, list[str]] = {}
-    for line in lines:
-        word, _, rest = line.partition(" ")
-        said.setdefault(word, []).append(rest)
-    try:
-        opened = int(said["open"][0])
-        drift = tuple(int(v) for v in said["drift"][0].split()) if "drift" in said else None
-        return Outcome(
-            name,
-            opened,
-            int(said["self-test"][0]) if "self-test" in said else None,
-            int(said["check"][0]) if "check" in said else None,
-            None if opened else evaluation_of(monitor, said.get("row", [])),
-            None if drift is None else (drift[0], drift[1], drift[2]),
-            {f: int(n) for f, n in (v.split() for v in said.get("stack", []))},
-            counts,
-            "" if counts else why,
-        )
-    except (KeyError, ValueError, IndexError):
-        raise TargetError(
-            f"target {target.name}: what the program printed is not what the harness prints"
-        ) from None
-
-
-def evaluation_of(monitor: Monitor, lines: list[str]) -> Evaluation:
-    """Of lines ``REASON CLASS VERDICT VERDICT:SCORE ...``."""
-    count = len(monitor.monitors)
-    numbers = np.array(
-        [[int(v) for v in re.split("[ :]", line)[:3]] for line in lines], np.int64
-    ).reshape(-1, 3)
-    each = [[part.split(":") for part in line.split()[3:]] for line in lines]
-    verdicts = np.array([[int(v) for v, _ in row] for row in each], np.uint8).reshape(-1, count)
-    bits = np.array([[int(s, 16) for _, s in row] for row in each], np.uint64).reshape(-1, count)
-    scores = []
-    for column, info in zip(bits.T, monitor.monitors, strict=True):
-        if info.dtype == "float32":
-            scores.append(column.astype(np.uint32).view(np.float32))
-        else:
-            scores.append(column.view(np.int64).astype(info.dtype))
-    return Evaluation(
-        numbers[:, 2].astype(np.uint8), numbers[:, 0].astype(np.int32),
-        numbers[:, 1].astype(np.int32), verdicts, tuple(scores),
-    )  # fmt: skip

@@ -54,6 +54,7 @@ def taps_of(
 class Checked:
     """An artifact on a target."""
 
+    target: targets.Target
     proof: TargetProof
     footprint: targets.Footprint
     artifact_bytes: int
@@ -74,8 +75,8 @@ class Checked:
         proof, own, outcome = self.proof, self.footprint, self.proof.outcome
         counted = outcome.instructions
         return {
-            "target": proof.target.name,
-            "compiler": " ".join((proof.target.cc, *proof.target.cflags)),
+            "target": self.target.name,
+            "compiler": " ".join((self.target.cc, *self.target.cflags)),
             "emulator": outcome.emulator,
             "rows": proof.rows,
             "refused": proof.refused,
@@ -106,7 +107,7 @@ def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked
     """Build, run, compare and measure. Raises TargetError if that cannot be done."""
     proof = prove_on(target, artifact, rows)
     footprint = targets.measure(target, artifact)
-    return Checked(proof, footprint, len(artifact), Monitor(artifact).workspace_size)
+    return Checked(target, proof, footprint, len(artifact), Monitor(artifact).workspace_size)
 
 
 def parse_budget(text: str) -> dict[str, float]:
@@ -142,8 +143,8 @@ def require_budget(limits: dict[str, float], measured: dict[str, int]) -> None:
 def show(terminal: Terminal, found: Checked) -> None:
     """What was found, for people."""
     proof, own = found.proof, found.footprint
-    outcome, name = proof.outcome, proof.target.name
-    terminal.note(f"{name}: {proof.target.description}; ran on {outcome.emulator}")
+    outcome, name = proof.outcome, found.target.name
+    terminal.note(f"{name}: {found.target.description}; ran on {outcome.emulator}")
     if proof.refused is not None:
         terminal.note(f"the artifact is refused: {proof.refused}")
     else:

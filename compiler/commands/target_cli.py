@@ -1,4 +1,4 @@
-"""The commands ``target list`` and ``target check``: thin, over the library."""
+"""The commands ``target list``, ``check``, ``table``, ``rows`` and ``compare``: thin."""
 
 from __future__ import annotations
 
@@ -126,3 +126,50 @@ def table(
         each = target_table.each_monitor(on, opened.artifact.program, rows, terminal)
         target_table.show_monitors(terminal, each, macs, instructions_a_mac)
     terminal.document(target_table.to_json({}, found, each, macs, instructions_a_mac))
+
+
+@target_app.command()
+def rows(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    out: Annotated[Path, typer.Option(help="Folder to write rows.bin and sizes.h to.")],
+    data: Annotated[str | None, typer.Option(help=f"Rows: {DATA_HELP}.")] = None,
+    label_column: LabelColumn = None,
+) -> None:
+    """What a board's harness needs of recorded rows: see docs/porting.md."""
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check, target_log
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal()
+    opened = Bundle.open(bundle)
+    opened.require_intact()
+    taps = target_check.taps_of(opened, data, label_column, terminal)
+    terminal.note(target_log.write_rows(opened, taps, out))
+
+
+@target_app.command()
+def compare(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    log: Annotated[Path, typer.Option(help="What the board's harness printed.")],
+    data: Annotated[
+        str | None, typer.Option(help="The rows of `target rows`, given in the same way.")
+    ] = None,
+    label_column: LabelColumn = None,
+    json: Json = False,
+) -> None:
+    """Compare what a board printed with the reference, bit for bit: see docs/porting.md."""
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check, target_log
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    opened = Bundle.open(bundle)
+    opened.require_intact()
+    taps = target_check.taps_of(opened, data, label_column, terminal)
+    proof = target_log.read_log(opened, taps, log)
+    terminal.document(target_log.to_json(proof))
+    proof.require()
+    terminal.note(
+        f"0 of {proof.rows:,} rows differ from the reference; results "
+        f"{(proof.result_sha256 or '')[:16]}"
+    )

@@ -30,7 +30,8 @@ Array = npt.NDArray[Any]
 class TargetProof:
     """What ran on the target, and where it differs from the reference."""
 
-    target: Target
+    name: str  # as sentences begin: "target aarch64"
+    big_endian: bool
     outcome: Outcome
     rows: int
     mismatches: int
@@ -50,20 +51,18 @@ class TargetProof:
     def require(self) -> None:
         """Raises ParityError unless everything agrees, or, on a target of the other byte order,
         unless the artifact was refused."""
-        name, said = self.target.name, self.outcome
-        if self.target.big_endian:
+        name, said = self.name, self.outcome
+        if self.big_endian:
             if self.refused is None:
-                raise ParityError(f"target {name}: opens an artifact of the other byte order")
+                raise ParityError(f"{name}: opens an artifact of the other byte order")
         elif self.refused is not None:
-            raise ParityError(f"target {name}: em_open refuses the artifact: {self.refused}")
-        elif said.self_test or said.check:
-            what, status = (
-                ("self-test", said.self_test) if said.self_test else ("check", said.check)
-            )
-            raise ParityError(f"target {name}: its {what} fails: {status_text(status or 0)}")
+            raise ParityError(f"{name}: em_open refuses the artifact: {self.refused}")
+        elif status := said.self_test or said.check:
+            what = "em_self_test" if said.self_test else "em_check"
+            raise ParityError(f"{name}: {what} fails: {status_text(status)}")
         elif self.mismatches:
             raise ParityError(
-                f"target {name}: {self.mismatches} of {self.rows} rows differ between the "
+                f"{name}: {self.mismatches} of {self.rows} rows differ between the "
                 f"reference and the target: {self.first_mismatch}. Do not deploy this bundle "
                 "there; please report the model and the command"
             )
@@ -73,9 +72,16 @@ def prove_on(target: Target, artifact: bytes, rows: Sequence[Array]) -> TargetPr
     """Run an artifact's rows, an array (n, length) a tap, in the target's emulator, and compare.
     Raises TargetError if that cannot be done."""
     outcome = run_artifact(target, artifact, rows)
+    return compare(f"target {target.name}", artifact, rows, outcome, big_endian=target.big_endian)
+
+
+def compare(
+    name: str, artifact: bytes, rows: Sequence[Array], outcome: Outcome, *, big_endian: bool = False
+) -> TargetProof:
+    """What a target made of an artifact's rows, beside what the reference makes of them."""
     decoded, found = flat.read(artifact), outcome.evaluation
     if found is None:
-        return TargetProof(target, outcome, len(rows[0]), 0, None)
+        return TargetProof(name, big_endian, outcome, len(rows[0]), 0, None)
     expected = reference.evaluate(decoded.program, rows)
     mismatches, first = 0, None
     if len(found.verdict) != len(expected.verdict):
@@ -95,7 +101,7 @@ def prove_on(target: Target, artifact: bytes, rows: Sequence[Array]) -> TargetPr
         if not mismatches and decoded.drift is not None:
             first = _drift_differs(DriftReference(decoded.drift), expected, outcome)
             mismatches = int(first is not None)
-    return TargetProof(target, outcome, len(rows[0]), mismatches, first)
+    return TargetProof(name, big_endian, outcome, len(rows[0]), mismatches, first)
 
 
 def _drift_differs(test: DriftReference, found: Evaluation, outcome: Outcome) -> str | None:

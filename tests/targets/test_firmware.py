@@ -17,6 +17,7 @@ from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor as Loaded
 from edgemon.targets import emulation, program, toolchain
 from edgemon.targets.emulator import BOARDS
+from edgemon.targets.harness_lines import Rows
 from tests.runtime.c_compilers import STRICT, C
 from tests.targets.test_results import emulated
 
@@ -28,7 +29,7 @@ ALARMS, FRAMES, CHECK_EVERY = 3, 8, 16  # of firmware.c
 @dataclass(frozen=True)
 class Recorded:
     artifact: bytes
-    rows: emulation.Rows
+    rows: Rows
     results: Evaluation
     flagged_at: int
 
@@ -67,7 +68,7 @@ def lines_of(
     """What the firmware says on the board."""
     target = emulated("cortex-m4f")
     (folder / "monitor.emon").write_bytes(artifact or own.artifact)
-    data = emulation.packed(own.rows)
+    data = targets.packed(own.rows)
     (folder / "rows.bin").write_bytes(data.tobytes())
     tensors = ", ".join(f'{{"{name}", {at}}}' for name, at in (("doubt", 8), ("logits", 0)))
     digits = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(sha256))

@@ -19,6 +19,7 @@ from edgemon.compiler.proof.prove import differing_rows
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor
 from edgemon.targets import emulation, program, toolchain
+from edgemon.targets.harness_lines import Rows, evaluation_of
 from tests.compiler.op_cases import NAMES, program_of, special_rows
 from tests.runtime.versions import make
 
@@ -43,7 +44,7 @@ def artifact_of(own: Program) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, tuple[bytes, emulation.Rows, Evaluation]]:
+def cases() -> dict[str, tuple[bytes, Rows, Evaluation]]:
     """Of each op and data type: artifact, rows of special values, and what the reference says."""
     found = {}
     for op, dtype in NAMES:
@@ -56,12 +57,12 @@ def cases() -> dict[str, tuple[bytes, emulation.Rows, Evaluation]]:
 
 @pytest.mark.parametrize("name", LITTLE)
 def test_every_op_gives_the_same_bits(
-    name: str, cases: dict[str, tuple[bytes, emulation.Rows, Evaluation]], tmp_path: Path
+    name: str, cases: dict[str, tuple[bytes, Rows, Evaluation]], tmp_path: Path
 ) -> None:
     target = emulated(name)
     stream, widest, longest, workspace = b"", 0, 0, 0
     for artifact, rows, _ in cases.values():
-        packed = emulation.packed(rows)
+        packed = targets.packed(rows)
         stream += struct.pack("<4I", len(artifact), len(packed), packed.shape[1], 0)
         stream += artifact + packed.tobytes()
         widest, longest = max(widest, packed.shape[1]), max(longest, len(artifact))
@@ -78,7 +79,7 @@ def test_every_op_gives_the_same_bits(
     for what, (artifact, rows, expected) in cases.items():
         assert lines[0] == "open 0", what
         own_lines, lines = lines[1 : 1 + len(rows[0])], lines[1 + len(rows[0]) :]
-        results = emulation.evaluation_of(
+        results = evaluation_of(
             Monitor(artifact), [line.removeprefix("row ") for line in own_lines]
         )
         assert not differing_rows(expected, results).any(), what
