@@ -95,6 +95,12 @@ system:
 	      qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-s390x-linux-gnu libc6-dev-s390x-cross >/dev/null; \
 	  else echo "qemu-system-arm, arm-none-eabi-gcc or s390x-linux-gnu-gcc is not installed: targets are skipped (edgemon target list)"; fi; \
 	fi
+	@if ! command -v cppcheck >/dev/null || ! test -e /usr/include/sodium.h; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      cppcheck libsodium-dev >/dev/null; \
+	  else echo "cppcheck or libsodium-dev is not installed: MISRA's rules and the signature example are skipped"; fi; \
+	fi
 
 format: $(DEV)/installed
 	$(DEV)/bin/ruff check --fix-only .

@@ -70,6 +70,7 @@ def test_the_tests_reach_the_runtime(tmp_path: Path) -> None:
 @pytest.mark.parametrize("optimisation", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_freestanding_object(compiler: str, optimisation: str, tmp_path: Path) -> None:
+    """SEC14."""
     cc = need(compiler)
     for source in SOURCES:
         flags = ["-ffreestanding", "-nostdlib", "-Wmissing-prototypes", optimisation]
@@ -80,6 +81,7 @@ def test_freestanding_object(compiler: str, optimisation: str, tmp_path: Path) -
 
 
 def test_no_writable_globals(tmp_path: Path) -> None:
+    """SEC14."""
     for source in SOURCES:
         run(need("gcc"), *C_FLAGS, "-O2", "-c", source, "-o", tmp_path / "object.o")
         sections = run(need("size"), tmp_path / "object.o").splitlines()[1].split()
@@ -181,7 +183,7 @@ def patterns_artifact() -> bytes:
 
 @pytest.mark.parametrize("target", ["fuzz_open_evaluate", "fuzz_programs"])
 def test_fuzzer_finds_nothing(target: str, sample: Path, tmp_path: Path) -> None:
-    """Damaged files, and valid programs of all ops on hostile taps."""
+    """Damaged files (SEC1), and valid programs of all ops on hostile taps (SEC2)."""
     clang = need("clang")
     program, corpus = tmp_path / "fuzz", tmp_path / "corpus"
     flags = ["-g", "-O1", "-ffp-contract=off", f"-I{C / 'include'}", PRIVATE, f"-I{HERE}"]

@@ -15,6 +15,20 @@ from edgemon.runtime.monitor import Monitor
 HUGE = np.array([[3e38, -3e38], [1, 3e38], [3e38, 1], [-3e38, -3e38]], np.float32)
 
 
+def test_damage_within_32_bits_is_always_found(bundle: Path) -> None:
+    """SEC8: every single bit, and bursts at random places."""
+    data = (bundle / "monitor.emon").read_bytes()
+    bits = int.from_bytes(data, "little")
+    rng = np.random.default_rng(0)
+    bursts = [(8 * at + bit, 1) for at in range(0, len(data), 7) for bit in (0, 7)]
+    places = rng.integers(0, 8 * len(data) - 32, 1000).tolist()
+    bursts += [(at, int(rng.integers(0, 1 << 31)) << 1 | 1) for at in places]
+    for at, burst in bursts:
+        damaged = (bits ^ burst << at).to_bytes(len(data), "little")
+        with pytest.raises(ArtifactError):
+            Monitor(damaged)
+
+
 def artifact(shared: Path, name: str) -> bytes:
     path = shared / "data" / "cases" / "14-hostile-artifacts" / f"{name}.emon"
     if not path.is_file():

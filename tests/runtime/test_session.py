@@ -82,6 +82,7 @@ def test_a_flag_names_the_image_since_when(bundle: Path) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_an_image_that_is_not_finite_is_a_fault_never_trust(bundle: Path, value: float) -> None:
+    """SEC4."""
     found = Session(bundle).evaluate([1, 2, value, 0])
     assert (found.verdict, found.prediction, found.label) == (Verdict.FAULT, -1, "")
     assert "NaN" in found.reason

@@ -25,6 +25,7 @@ def copy(bundle: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["monitor.emon", "model.tapped.tflite"])
 def test_a_link_to_an_endless_file_is_refused_by_a_session(name: str, copy: Path) -> None:
+    """SEC11."""
     (copy / name).unlink()
     (copy / name).symlink_to("/dev/zero")
     with pytest.raises(ArtifactError):
@@ -46,6 +47,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """SEC11."""
     path = tmp_path / "manifest.json"
     with path.open("wb") as file:
         file.truncate(untrusted.MOST_BYTES["manifest.json"] + 1)
@@ -100,6 +102,7 @@ def test_control_characters_are_spelled_out(text: str, shown: str) -> None:
 
 
 def test_control_characters_never_reach_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """SEC10."""
     evil = "\x1b[2J\x07\x9b1A"
     terminal = Terminal()
     terminal.note(f"label {evil}\nnext line")
@@ -114,6 +117,7 @@ def test_control_characters_never_reach_a_terminal(capfd: pytest.CaptureFixture[
 def test_a_model_swapped_after_it_was_hashed_does_not_run(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """SEC9."""
     """What is hashed is what runs: the file is read once."""
     path = copy / "model.tapped.tflite"
     right = [m.score for m in Session(copy).evaluate([1, 0, 2, 3]).monitors]

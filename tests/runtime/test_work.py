@@ -1,4 +1,4 @@
-"""The work of an evaluation: what C states is what the compiler counts, and it can be limited."""
+"""The work of an evaluation: C states what the compiler counts, and it can be limited (SEC3)."""
 
 from __future__ import annotations
 

@@ -90,10 +90,13 @@ static void count_monitors(em_window *w, const em_result *result) {
         if (result->verdicts[i] == EM_FAULT) {
             continue;
         }
+        const uint32_t bits = em_bits_of(result->scores[i].f);
         if ((w->report.float_scores >> i & 1) == 0) {
             add_score(own, result->scores[i].i);
-        } else if (em_is_finite(em_bits_of(result->scores[i].f))) {
-            add_score(own, steps_of(em_bits_of(result->scores[i].f), &w->report.flags));
+        } else {
+            if (em_is_finite(bits)) {
+                add_score(own, steps_of(bits, &w->report.flags));
+            }
         }
     }
 }

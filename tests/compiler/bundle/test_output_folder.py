@@ -1,4 +1,5 @@
-"""The folder of a bundle appears as a whole, and nothing that a user keeps is removed for it."""
+"""The folder of a bundle appears as a whole, and nothing that a user keeps is removed for it
+(SEC15)."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def signed(whole: Path, tmp_path: Path) -> Path:
 
 
 def test_three_sentences_and_three_exit_codes(signed: Path, public: Path, tmp_path: Path) -> None:
-    """S6. A signed bundle, one with a changed byte, one signed by another key."""
+    """SEC6. A signed bundle, one with a changed byte, one signed by another key."""
     result = edgemon("verify", signed, "--key", public)
     assert result.exit_code == 0, result.stderr
     assert f"signed by the key of {public}, and as it was signed" in result.stdout
@@ -71,7 +71,7 @@ def test_a_bundle_that_nobody_signed(bundle: Path, public: Path) -> None:
 
 
 def test_every_file_is_bound(signed: Path, public: Path, tmp_path: Path) -> None:
-    """S6. One byte of each, a file that is added, and one that is exchanged with its hash."""
+    """SEC6. One byte of each, a file that is added, and one that is exchanged with its hash."""
     names = sorted(p.name for p in signed.iterdir())
     assert {"manifest.sig", "monitor.emon.sig", "splits.npz", "report.html"} < set(names)
     for name in names:
@@ -106,7 +106,7 @@ def test_what_no_device_needs_may_be_gone(signed: Path, public: Path) -> None:
 def test_nothing_is_opened_before_the_signature_is_good(
     signed: Path, public: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S5."""
+    """SEC5."""
     opened: list[Path] = []
     original: Callable[[Path], Bundle] = Bundle.open
     monkeypatch.setattr(Bundle, "open", lambda path: opened.append(path) or original(path))
@@ -116,7 +116,7 @@ def test_nothing_is_opened_before_the_signature_is_good(
 
 
 def test_what_is_opened_is_what_was_checked(signed: Path, public: Path, tmp_path: Path) -> None:
-    """S5. Whatever becomes of the bundle meanwhile."""
+    """SEC5. Whatever becomes of the bundle meanwhile."""
     copy = checked_copy(signed, public_key(public), tmp_path / "copy")
     for path in signed.iterdir():
         path.write_bytes(b"")
@@ -200,7 +200,7 @@ def test_a_manifest_binds_all_other_files(bundle: Path) -> None:
 def test_a_device_checks_the_signature_with_libsodium(
     signed: Path, key: Path, tmp_path: Path
 ) -> None:
-    """S7. The example, against what ``edgemon sign`` wrote."""
+    """SEC7. The example, against what ``edgemon sign`` wrote."""
     header = tmp_path / "probe.c"
     header.write_text("#include <sodium.h>\n")
     probe = [need("gcc"), "-fsyntax-only", str(header)]

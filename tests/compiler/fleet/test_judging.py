@@ -123,6 +123,7 @@ def test_windows_without_a_verdict() -> None:
 
 
 def test_the_page_holds_the_document_and_fetches_nothing() -> None:
+    """SEC10: names come from whoever writes a log."""
     fleet = drifting(100)
     fleet.add(report("<script>alert(1)</script>\u202e", 0))
     page = render(judged(fleet))

@@ -1,4 +1,4 @@
-"""Logs of all kinds, whole and damaged: what is read, and what is named as left out."""
+"""Logs of all kinds, whole and damaged: what is read, and what is named as left out (SEC13)."""
 
 from __future__ import annotations
 

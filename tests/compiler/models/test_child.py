@@ -1,3 +1,5 @@
+"""Models in child processes: whatever one does is an error in one sentence (SEC12)."""
+
 from __future__ import annotations
 
 import sys

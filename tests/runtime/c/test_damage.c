@@ -1,4 +1,4 @@
-/* Files that are damaged as it happens: cut short, with wrong bits, with wrong bytes. */
+/* Files that are damaged as it happens: cut short, with wrong bits, with wrong bytes (SEC1). */
 #include "check.h"
 #include "sample.h"
 

@@ -1,7 +1,7 @@
 /*
  * What is no number, and files that were made to misuse it: sections 7.5 and 7.10 of FORMAT.md.
  * Such a value arises inside a program (`run`), or a tap changes to it after its check
- * (`run_changed`).
+ * (`run_changed`): SEC2 and SEC4.
  */
 #include "check.h"
 #include "evaluated.h"
