@@ -1,4 +1,4 @@
-"""docs/security.md and docs/safety.md: each invariant is cited by a test, numbers are the code's."""
+"""docs/security.md and docs/safety.md: each invariant is cited by a test, numbers are true."""
 
 from __future__ import annotations
 

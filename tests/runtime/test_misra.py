@@ -1,4 +1,4 @@
-"""MISRA C:2012 by cppcheck's addon: each finding is on the list of docs/safety.md, with a reason."""
+"""MISRA C:2012 by cppcheck's addon: findings are those of docs/safety.md, with a reason."""
 
 from __future__ import annotations
 
