@@ -311,8 +311,8 @@ def c_header(data: Sequence[int] | bytes, symbol: str = "edgemon_monitor") -> st
     ]
     return (
         "/* Written by edgemon compile; the flat format is described in FORMAT.md. */\n"
-        "#include <stdalign.h>\n#include <stdint.h>\n\n"
-        f"static const alignas(16) uint8_t {symbol}[{len(data)}] = {{\n"
+        "#ifndef __cplusplus\n#include <stdalign.h>\n#endif\n#include <stdint.h>\n\n"
+        f"alignas(16) static const uint8_t {symbol}[{len(data)}] = {{\n"
         + "\n".join(lines)
         + "\n};\n"
     )

@@ -42,7 +42,9 @@ long resident_kb() {
 }
 
 Journal::Journal(std::FILE *file, std::size_t frames, std::size_t warm_up)
-    : file_(file), warm_up_(warm_up), times_us_(std::min(frames, MOST_TIMES), 0.0) {}
+    : file_(file), warm_up_(warm_up), times_us_(std::min(frames, MOST_TIMES), 0.0) {
+    resident_kb(); // what asking takes itself is taken now
+}
 
 void Journal::write(const Json &line) {
     const std::string text = line.dump(-1, ' ', true, Json::error_handler_t::replace);

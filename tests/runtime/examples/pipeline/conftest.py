@@ -70,6 +70,20 @@ def library(package: str, pattern: str) -> Path | None:
     return found[0] if found else None
 
 
+def _tflite_library() -> Path | None:
+    named = os.environ.get("EDGEMON_TFLITE_LIB")
+    return Path(named) if named else library("pymicro_wakeword", "libtensorflowlite_c.so")
+
+
+def tflite_library() -> Path:
+    """A TFLite C library, or a skip."""
+    found = _tflite_library()
+    if found is None:
+        pytest.skip("no TFLite C library: install pymicro-wakeword, or name one in "
+                    "EDGEMON_TFLITE_LIB")  # fmt: skip
+    return found
+
+
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     cmake = need("cmake")
@@ -84,15 +98,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_FLAGS={strict}"]
     run(cmake, "-S", PIPELINE, "-B", build, "-DCMAKE_BUILD_TYPE=None", *options)
     run(cmake, "--build", build)
-    named = os.environ.get("EDGEMON_TFLITE_LIB")
-    tflite = Path(named) if named else library("pymicro_wakeword", "libtensorflowlite_c.so")
-    return Program(build / "pipeline", tflite, library("onnxruntime", "libonnxruntime.so.*"))
+    onnxruntime = library("onnxruntime", "libonnxruntime.so.*")
+    return Program(build / "pipeline", _tflite_library(), onnxruntime)
 
 
 @pytest.fixture(scope="session")
 def tflite_program(program: Program) -> Program:
     """The program, where a library runs TFLite models."""
-    if program.tflite is None:
-        pytest.skip("no TFLite C library: install pymicro-wakeword, or name one in "
-                    "EDGEMON_TFLITE_LIB")  # fmt: skip
+    tflite_library()
     return program
