@@ -1,6 +1,8 @@
-"""Write the C runtime as two files, edgemon.c and edgemon.h, to drop into any build.
+"""Write the C runtime as edgemon.c and edgemon.h, to drop into any build; edgemon.hpp is for C++.
 
     python amalgamate.py OUTPUT_DIRECTORY
+    python amalgamate.py OUTPUT_DIRECTORY --layout arduino       as a library for Arduino, or as a
+                                                                 component: esp-idf, zephyr
     python amalgamate.py OUTPUT_DIRECTORY --for monitor.emon     only the ops that it needs
     python amalgamate.py OUTPUT_DIRECTORY --ops argmax,max,sub   only these ops, of integers alone
     python amalgamate.py OUTPUT_DIRECTORY --ops argmax,floats    and of floats
@@ -26,6 +28,13 @@ HEAD = """\
 #define EM_INTERNAL static
 """
 MAGIC, HEADER, RECORD = b"\x8eEMON\r\n\x1a", 64, 16  # FORMAT.md, sections 2 and 3
+# Arduino knows no flags of a library's own. em_open finds out whether the compiler obeys.
+UNFUSED = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("-ffp-contract=off")
+#endif
+"""
+LAYOUTS = HERE / "layouts"
 TAPS, NODES, F32 = 2, 3, 6  # kinds of sections, and a data type
 FLOATS = "floats"  # what a build has beside ops
 
@@ -79,14 +88,32 @@ def choice(needs: set[str]) -> str:
     return f"#define EDGEMON_SOME_OPS\n{chosen}"
 
 
-def amalgamate(out: Path, needs: set[str] | None = None) -> None:
-    """Write edgemon.c and edgemon.h into the folder ``out``, which is created if need be."""
-    out.mkdir(parents=True, exist_ok=True)
-    header = (HERE / "include" / "edgemon" / "edgemon.h").read_text(encoding="utf-8")
-    (out / "edgemon.h").write_text(header, encoding="utf-8")
-    head = HEAD + ("" if needs is None else choice(needs)) + '#include "edgemon.h"\n'
+def amalgamate(out: Path, needs: set[str] | None = None, layout: str = "") -> None:
+    """Write edgemon.c, edgemon.h and edgemon.hpp into the folder ``out``, which is created if need
+    be; with a layout into its ``src``, beside what that build system wants."""
+    sources = out / "src" if layout else out
+    sources.mkdir(parents=True, exist_ok=True)
+    for name in ("edgemon.h", "edgemon.hpp"):
+        header = (HERE / "include" / "edgemon" / name).read_text(encoding="utf-8")
+        (sources / name).write_text(header, encoding="utf-8")
+    head = HEAD + (UNFUSED if layout == "arduino" else "")
+    head += ("" if needs is None else choice(needs)) + '#include "edgemon.h"\n'
     source = head + "".join(body(name) for name in (*PRIVATE, *SOURCES))
-    (out / "edgemon.c").write_text(source, encoding="utf-8")
+    (sources / "edgemon.c").write_text(source, encoding="utf-8")
+    if layout:
+        lay_out(out, layout)
+
+
+def lay_out(out: Path, layout: str) -> None:
+    """The files of a build system, with the version of this runtime."""
+    project = (HERE.parent / "CMakeLists.txt").read_text(encoding="utf-8")
+    (version,) = re.findall(r"project\(edgemon VERSION (\S+)", project)
+    for path in (LAYOUTS / layout).rglob("*"):
+        if path.is_file():
+            to = out / path.relative_to(LAYOUTS / layout)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            text = path.read_text(encoding="utf-8").replace("@VERSION@", version)
+            to.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -99,6 +126,10 @@ def main() -> None:
         "--for", dest="artifacts", type=Path, action="append", default=[], metavar="ARTIFACT",
         help="only the ops that this .emon file or bundle needs; may be given more than once",
     )  # fmt: skip
+    parser.add_argument(
+        "--layout", default="", choices=sorted(path.name for path in LAYOUTS.iterdir()),
+        help="with what a build system wants, the sources in src",
+    )  # fmt: skip
     given = parser.parse_args()
     needs = {name for name in re.split(r"[,;\s]+", given.ops) if name}
     known = [*op_names().values(), FLOATS]
@@ -106,7 +137,7 @@ def main() -> None:
         parser.error(f"no op {min(unknown)!r}; there are {', '.join(known)}")
     needs = needs.union(*map(needs_of, given.artifacts))
     if given.out is not None:
-        amalgamate(given.out, needs or None)
+        amalgamate(given.out, needs or None, given.layout)
     elif needs:
         print(",".join(sorted(needs)))
     else:

@@ -62,10 +62,12 @@ class Monitor {
         em_evaluate(&monitor_, taps, n_taps, workspace, workspace_size, &result);
         return result;
     }
-    template <std::size_t N>
-    em_result evaluate(const std::array<em_tap, N> &taps, void *workspace,
-                       std::size_t workspace_size) const noexcept {
-        return evaluate(taps.data(), N, workspace, workspace_size);
+    /* Of anything that lies in one piece: std::array, std::vector, std::span, or one's own. */
+    template <typename Taps>
+    auto evaluate(const Taps &taps, void *workspace, std::size_t workspace_size) const noexcept
+        -> decltype(static_cast<const em_tap *>(taps.data()), taps.size(), em_result{}) {
+        return evaluate(static_cast<const em_tap *>(taps.data()), taps.size(), workspace,
+                        workspace_size);
     }
 
     /* Counts one image; `drift` starts as `em_drift drift{};` and its flagged_at tells. */
