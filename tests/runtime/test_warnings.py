@@ -28,7 +28,8 @@ NO_FAULTS_OF_CLANG = [
 ]  # fmt: skip
 NO_FAULTS_OF_CPP = ["-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-padded",
                     "-Wno-unknown-warning-option", "-Wno-unsafe-buffer-usage",
-                    "-Wno-missing-prototypes", "-Wno-c++20-compat"]  # fmt: skip
+                    "-Wno-missing-prototypes", "-Wno-c++20-compat",
+                    "-Wno-zero-as-null-pointer-constant"]  # fmt: skip
 
 
 @pytest.mark.parametrize("optimisation", ["-Os", "-O3"])
