@@ -133,6 +133,17 @@ def test_a_profile_without_an_emulator_says_so(bundle: Path, tmp_path: Path) -> 
     assert "its profile has no [emulator]" in refused("target", "check", own, bundle)
 
 
+def test_the_other_byte_order_has_to_be_refused(bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path, text="big_endian = true\n" + OWN)
+    said = refused("target", "check", own, bundle, code=4)
+    assert "mine: opens an artifact of the other byte order" in said
+    need("s390x-linux-gnu-gcc")
+    need("qemu-s390x")
+    result = edgemon("target", "check", "s390x", bundle)
+    assert result.exit_code == 0
+    assert "the artifact is refused: the artifact's byte order is not this" in result.stdout
+
+
 def changed_board(folder: Path, old: str, new: str) -> Path:
     """A target whose input and output do something else."""
     text = (BOARDS / "system.c").read_text()

@@ -18,7 +18,7 @@ from edgemon.runtime.monitor import Monitor as Loaded
 from edgemon.targets import emulation, program, toolchain
 from edgemon.targets.emulator import BOARDS
 from edgemon.targets.harness_lines import Rows
-from tests.runtime.c_compilers import STRICT, C
+from tests.runtime.c_compilers import STRICT, C, run
 from tests.targets.test_results import emulated
 
 EXAMPLES = C / "examples"
@@ -155,7 +155,10 @@ def test_a_tensor_that_the_model_lacks(recorded: Recorded, tmp_path: Path) -> No
     ]
 
 
-def test_no_heap_and_no_library_but_memory_functions() -> None:
-    """What the firmware links: targets.measure names every function from outside."""
-    found = targets.measure(emulated("cortex-m4f"))
-    assert not {"malloc", "free", "printf", "exit"} & set(found.outside)
+def test_no_heap_and_no_files(recorded: Recorded, tmp_path: Path) -> None:
+    """In the whole program that runs on the board."""
+    lines_of(tmp_path, recorded)
+    target = emulated("cortex-m4f")
+    names = {line.split()[-1] for line in run(target.nm, tmp_path / "program").splitlines()}
+    assert {"em_evaluate", "memcpy"} <= names
+    assert not {"malloc", "_malloc_r", "free", "printf", "fopen", "_sbrk"} & names
