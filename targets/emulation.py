@@ -55,7 +55,8 @@ def _plugin(program: Program, folder: Path) -> tuple[list[str], str]:
     if built.returncode:
         return [], f"the counter cannot be built: {' '.join(built.stderr.split())[:200]}"
     begin, end = program.marks
-    spec = f"{folder / 'count.so'},begin={begin:#x},end={end:#x},out={folder / 'counts'}"
+    # By names in the folder that the emulator runs in: a comma in a path would end the argument.
+    spec = f"./count.so,begin={begin:#x},end={end:#x},out=counts"
     probe = subprocess.run(
         [program.emulator.command[0], "-help"], capture_output=True, text=True, check=False
     )

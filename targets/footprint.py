@@ -18,8 +18,11 @@ EVALUATION = (
 )  # fmt: skip
 ROOTS = tuple(f"-Wl,-u,{name}" for name in EVALUATION)
 CODE = (".text",)
-READ_ONLY = (".rodata", ".srodata", ".eh_frame", ".ARM.ex", ".data.rel.ro", ".gcc_except_table")
-DATA = (".data", ".sdata", ".bss", ".sbss", ".tdata", ".tbss")
+READ_ONLY = (
+    ".rodata", ".srodata", ".eh_frame", ".ARM.ex", ".data.rel.ro", ".gcc_except_table", ".init",
+    ".fini", ".preinit",
+)  # fmt: skip
+DATA = (".data", ".sdata", ".bss", ".sbss", ".tdata", ".tbss", ".got")
 NOT_LOADED = (
     ".comment", ".note", ".debug", ".ARM.attributes", ".riscv.attributes", ".gnu", ".stab",
     ".group",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgemon import targets
+from edgemon.compiler.emit import flat
+from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.targets import TargetError
 from edgemon.targets.call_graph import CallGraph
 from edgemon.targets.footprint import EVALUATION
@@ -49,6 +53,36 @@ def test_a_function_counts_once_on_each_way_to_it() -> None:
     """It said 7,704 bytes of stack where 2,096 are needed: it added every function once."""
     target = installed("host-x86_64")
     assert targets.measure(target).stack < 3000
+
+
+def integers_alone() -> bytes:
+    """An artifact without a float."""
+    b = Builder([Tap("logits", "int8", 4), Tap("codes", "int8", 8)])
+    predicted = b.node("argmax", 0)
+    lower = np.full(32, -9, np.int8)
+    first = np.arange(5, dtype=np.uint32)
+    tables = [lower, lower + np.int8(20), np.ones(8, np.int32), first]
+    outside = b.node("boxes", 1, predicted, tables=tables)
+    program = b.program(predicted, [Monitor("box", outside, 3, 0)])
+    return flat.write(flat.Artifact(program, "00" * 32, {}))
+
+
+def test_limits_of_a_cortex_m4f() -> None:
+    """At -Os: 16 kB with all ops, 1,000 bytes of stack in evaluation and self-test, no double."""
+    found = targets.measure(installed("cortex-m4f"))
+    assert found.code + found.read_only <= 16 * 1024
+    assert found.stacks["em_evaluate"] <= 1000
+    assert found.stacks["em_self_test"] <= 1000
+    assert not {name for name in found.outside if re.match(r"__aeabi_(c?d|\w+2d$)", name)}
+
+
+def test_integers_alone_need_no_floats_in_software() -> None:
+    """On a processor without a floating-point unit, where each would be a call."""
+    target = installed("cortex-m0plus")
+    floats = re.compile(r"__aeabi_(c?[fd]|\w+2[fd]$)")
+    own = targets.measure(target, integers_alone())
+    assert not {name for name in own.outside if floats.match(name)}
+    assert {name for name in targets.measure(target).outside if floats.match(name)}
 
 
 def test_the_red_zone_counts() -> None:
