@@ -25,6 +25,7 @@ class OnnxMonitor:
             raise BackendError("ONNX Runtime is missing: pip install onnxruntime") from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # which keeps the largest block of every run
         source = model if isinstance(model, bytes) else str(model)
         try:
             self._session = onnxruntime.InferenceSession(

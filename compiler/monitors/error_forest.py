@@ -29,6 +29,7 @@ Integers = npt.NDArray[np.int64]
 
 NO_CLASS = -60.0  # log-probability (nats) of a class without fit rows
 UNIT = 1 << 12  # of whole numbers that leaves hold
+NODE_BYTES = 12  # of a tree on the device: a test and a value
 LARGEST_SUM = 1 << 24  # of leaves: what float32, and so ONNX's trees, add exactly
 
 
@@ -141,10 +142,19 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         self.accuracy_ = float(self.boosted_.score(x, labels))
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
-    def _boosted(self) -> GradientBoostingClassifier:
+    def least_bytes(self, recording: Recording) -> int:
+        """Half of what they take if all trees are as large as the first of each series."""
+        labels = np.asarray(recording.labels)
+        if len(np.unique(labels)) < 2:
+            return 0  # ``fit`` says so
+        first = self._boosted(1).fit(joined_values(recording, self.taps), labels).estimators_
+        nodes = sum(tree.tree_.node_count for tree in first.ravel())
+        return int(nodes) * self.trees * NODE_BYTES // 2
+
+    def _boosted(self, trees: int | None = None) -> GradientBoostingClassifier:
         return GradientBoostingClassifier(
-            n_estimators=self.trees, max_depth=self.max_depth, subsample=0.8,
-            random_state=self.seed,
+            n_estimators=self.trees if trees is None else trees, max_depth=self.max_depth,
+            subsample=0.8, random_state=self.seed,
         )  # fmt: skip
 
     def _classify(self, x: Floats, labels: Integers, judged: Floats) -> Floats:

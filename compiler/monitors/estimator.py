@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Groups
@@ -29,6 +30,7 @@ from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.recording.recording import Recording
 from edgemon.targets import Budget
 
+SMALL_FIT = 1 << 22  # elements of what is learned from
 SEEDS = (0, 2**32 - 1)  # that NumPy and scikit-learn take
 
 
@@ -114,7 +116,11 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         self.check_taps()
         self.check_settings()
         self.check_rows(recording)
-        self._fit(recording)
+        if self.members or len(recording) * recording.width(self.taps) > SMALL_FIT:
+            self._fit(recording)
+        else:
+            with threadpool_limits(1):  # threads of linear algebra would wait for each other
+                self._fit(recording)
         return self
 
     @abstractmethod

@@ -150,15 +150,12 @@ class Forest:
 
     def leaves(self, x: Array) -> npt.NDArray[np.int64]:
         """Leaf index per row of x (rows, D) and tree: (rows, T)."""
-        rows = np.arange(len(x))
-        reached = np.empty((len(x), len(self.roots)), np.int64)
-        for t, (root, depth) in enumerate(zip(self.roots, self.depths, strict=True)):
-            node = np.full(len(x), root, np.int64)
-            for _ in range(depth):
-                right = x[rows, self.feature[node]] > self.threshold[node]
-                node = self.left[node] + (right & ~self.is_leaf[node])
-            reached[:, t] = node
-        return reached
+        inner = ~self.is_leaf
+        node = np.tile(np.array(self.roots, np.int64), (len(x), 1))
+        for _ in range(max(self.depths)):
+            above = np.take_along_axis(x, self.feature[node], axis=1) > self.threshold[node]
+            node = self.left[node] + (above & inner[node])
+        return node
 
 
 def _before_rounding(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

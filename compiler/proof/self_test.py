@@ -33,8 +33,8 @@ Bools = npt.NDArray[np.bool_]
 
 MOST_BYTES = 16384  # of inputs in self-test vectors; at least one vector is kept
 MOST_VECTORS = 64  # of the format
-MOST_FLIPS, FEWEST_FLIPS = 4000, 40
-OPERATIONS = 1 << 30  # of all mutants on all candidates, some seconds at most
+MOST_FLIPS, FEWEST_FLIPS = 12000, 40
+OPERATIONS = 1 << 32  # of all mutants on all candidates, some seconds at most
 TEST_ROWS, NEIGHBOURS, BLOCKS = 256, 256, 32  # candidates, and the blocks that they are drawn from
 WIDEST = 1 << 14  # elements of all taps, above which rows are not moved one element at a time
 CRC_AT = 28  # in the header

@@ -16,8 +16,11 @@ SUM_TAIL = 4  # terms behind whole lanes that compilers take at a time
 
 def halving_sum(x: Array) -> Array:
     """(rows, n) to (rows, 1)."""
-    length = 1 << (x.shape[1] - 1).bit_length()
-    x = np.pad(x, ((0, 0), (0, length - x.shape[1])))
+    n = x.shape[1]
+    half = 1 << (n - 1).bit_length() >> 1
+    if n > 1:  # zeros fill up to twice the half, and -0 + 0 is +0
+        below, above = x[:, :half], x[:, half:]
+        x = np.concatenate([below[:, : n - half] + above, below[:, n - half :] + 0], axis=1)
     while x.shape[1] > 1:
         half = x.shape[1] // 2
         x = x[:, :half] + x[:, half:]

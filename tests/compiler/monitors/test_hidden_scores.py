@@ -147,7 +147,7 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
     recording = SimpleNamespace(
         labels=labels, n_classes=3, features=lambda _name: x, taps=builder.taps
     )
-    monitor.fit(recording)
+    monitor._fit(recording)
     predicted = builder.node("argmax", 0)
     score = monitor.lower(builder, predicted)
     program = quantise(builder.program(predicted, [ProgramMonitor("m", score.id, 0.0, 0.0)]))
