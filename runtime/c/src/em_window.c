@@ -85,18 +85,12 @@ static void add_score(em_window_monitor *to, int64_t score) {
 static void count_monitors(em_window *w, const em_result *result) {
     for (uint32_t i = 0; i < w->report.n_monitors; i++) {
         em_window_monitor *own = &w->monitors[i];
+        const uint32_t bits = em_bits_of(result->scores[i].f);
+        const int is_float = (w->report.float_scores >> i & 1) != 0;
         own->alarms += result->verdicts[i] == EM_ALARM;
         own->uncertains += result->verdicts[i] == EM_UNCERTAIN;
-        if (result->verdicts[i] == EM_FAULT) {
-            continue;
-        }
-        const uint32_t bits = em_bits_of(result->scores[i].f);
-        if ((w->report.float_scores >> i & 1) == 0) {
-            add_score(own, result->scores[i].i);
-        } else {
-            if (em_is_finite(bits)) {
-                add_score(own, steps_of(bits, &w->report.flags));
-            }
+        if (result->verdicts[i] != EM_FAULT && (!is_float || em_is_finite(bits))) {
+            add_score(own, is_float ? steps_of(bits, &w->report.flags) : result->scores[i].i);
         }
     }
 }
