@@ -327,6 +327,11 @@ def run(
     data: Annotated[str, typer.Option(help=f"Rows or images: {DATA_HELP}.")],
     label_column: LabelColumn = None,
     json_lines: Annotated[bool, typer.Option(help="One JSON object a row.")] = False,
+    reports: Annotated[
+        Path | None,
+        typer.Option(help="Append what a device would send home, as `fleet` reads it."),
+    ] = None,
+    device: Annotated[int, typer.Option(min=0, help="The device's number in --reports.")] = 0,
     json: Json = False,
 ) -> None:
     """Run model and monitors over rows or images, and print each verdict."""
@@ -335,7 +340,7 @@ def run(
 
     run_bundle(
         bundle, data, label_column=label_column, json_lines=json_lines,
-        terminal=Terminal(as_json=json),
+        terminal=Terminal(as_json=json), reports=reports, device=device,
     )  # fmt: skip
 
 

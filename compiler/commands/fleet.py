@@ -32,7 +32,7 @@ def merge(
             for report in reports(path, problems):
                 fleet.add(report)
             progress(number + 1, len(paths))
-    if not fleet.total.windows:
+    if not fleet.reports:
         raise DataError(_nothing(fleet, problems, len(paths)))
     return judging.document(fleet, said, problems)
 
@@ -65,7 +65,8 @@ def warn(found: dict[str, Any], terminal: Terminal) -> None:
         ),
         (
             found["repeated"],
-            "reports are of a time that the same device had reported: left out",
+            "reports are of a time that the same device had reported (a log that "
+            "is read twice, or devices that share a name): left out",
         ),
         (found["beyond_the_most_devices"], "reports are of more devices than are counted"),
         (found["full"], "reports are of windows that were full: their images are not all counted"),
@@ -94,6 +95,7 @@ def show(found: dict[str, Any], terminal: Terminal) -> None:
         terminal.note(f"expected: at most {percent(said['limit'])} alarms, for {said['because']}")
         _show_above(found, terminal)
     _show_drifts(found, terminal)
+    _show_faults(found, terminal)
     for key, name in (("day", "by_day"), ("class", "by_class")):
         rows = found[name]
         if len(rows) > 1:
@@ -152,6 +154,22 @@ def _show_drifts(found: dict[str, Any], terminal: Terminal) -> None:
             ],
             title="drifting, the first first" + (f" ({SHOWN})" if len(real) > SHOWN else ""),
         )  # fmt: skip
+
+
+def _show_faults(found: dict[str, Any], terminal: Terminal) -> None:
+    names = found["faulty"]
+    if not names:
+        return
+    by_name = {r["device"]: r for r in found["by_device"]}
+    rows = [by_name[n] for n in names[:SHOWN]]
+    terminal.table(
+        ["device", "images", "faults", "NaN in a tap", "on the way to a score", "other"],
+        [
+            [r["device"], r["images"], percent(r["fault_rate"]), *r["faults"].values()]
+            for r in rows
+        ],
+        title=f"faults, on {len(names):,} devices" + (f" ({SHOWN})" if len(names) > SHOWN else ""),
+    )  # fmt: skip
 
 
 def moment(seconds: int | None) -> str:

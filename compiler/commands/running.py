@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,14 +20,18 @@ from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
 from edgemon.runtime.drift import DriftState
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
+from edgemon.runtime.window import Report
 
 BLOCK = 256
+REPORT_EVERY = 1000  # images, and up to a block more
 
 
 def run_bundle(
-    path: Path, data: str, *, label_column: str | None, json_lines: bool, terminal: Terminal
-) -> None:
-    """Print prediction, verdict, score and reason of every row, then a summary."""
+    path: Path, data: str, *, label_column: str | None, json_lines: bool, terminal: Terminal,
+    reports: Path | None = None, device: int = 0,
+) -> None:  # fmt: skip
+    """Print prediction, verdict, score and reason of every row, then a summary. ``reports``: also
+    append what a device of this number would send."""
     with quiet_interpreter():
         session = Session(path)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
@@ -43,7 +48,8 @@ def run_bundle(
         results = []
         summary = _Summary()
         warned = False
-        for row in _rows(session, rows):
+        log = None if reports is None else _Log(session, reports, device)
+        for row in _rows(session, rows, log):
             summary.add(row)
             if json_lines:
                 print(json.dumps(row), flush=True)
@@ -54,6 +60,8 @@ def run_bundle(
             if not warned and session.drift.flag:  # known after each block of rows
                 warned = True
                 _warn_of_drift(session.drift, terminal)
+        if log is not None:
+            log.write()
     if not json_lines:
         terminal.document(
             {"rows": results, "summary": {**summary.to_json(), "drift": _drift_json(session)}}
@@ -82,12 +90,38 @@ def _drift_json(session: Session) -> dict[str, Any] | None:
     }
 
 
-def _rows(session: Session, data: Dataset) -> Iterator[dict[str, Any]]:
+class _Log:
+    """Reports of a session's images, as lines of JSON at the end of a file."""
+
+    def __init__(self, session: Session, path: Path, device: int) -> None:
+        self._session, self._path, self._device = session, path, device
+        self._began, self._images = int(time.time()), 0
+
+    def add(self, images: int) -> None:
+        self._images += images
+        if self._images >= REPORT_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """What was counted since the last report, if anything was."""
+        if not self._images:
+            return
+        now = int(time.time())
+        report = self._session.report(device=self._device, started=self._began, ended=now)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(Report.parse(report).to_json()) + "\n")
+        self._began, self._images = now, 0
+
+
+def _rows(session: Session, data: Dataset, log: _Log | None) -> Iterator[dict[str, Any]]:
     classes = Classes(session.labels, session.label_values)
     truth = None if data.y is None else classes.positions(data)
     index = 0
     for images in data.blocks(BLOCK):
-        for result in session.evaluate_batch(images):
+        results = session.evaluate_batch(images)
+        if log is not None:
+            log.add(len(results))
+        for result in results:
             row: dict[str, Any] = {
                 "row": int(data.numbers[index]),
                 "prediction": result.label,

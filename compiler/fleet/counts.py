@@ -17,8 +17,8 @@ MOST_STRETCHES = 1000  # of a device's time
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over windows. ``squares``: of raised^2 / judged, by which windows tell whether images
-    are independent."""
+    """Sums over windows; ``windows`` are those with a verdict. ``squares``: of raised^2 / judged,
+    by which windows tell whether images are independent."""
 
     windows: int = 0
     images: int = 0
@@ -37,10 +37,11 @@ class Tally:
         self.add_verdicts(report.judged, report.raised)
 
     def add_verdicts(self, judged: int, raised: int) -> None:
-        self.windows += 1
-        self.judged += judged
-        self.raised += raised
-        self.squares += raised * raised / judged if judged else 0.0
+        if judged:
+            self.windows += 1
+            self.judged += judged
+            self.raised += raised
+            self.squares += raised * raised / judged
 
     @property
     def faults(self) -> int:
@@ -151,6 +152,7 @@ class Fleet:
     classes: dict[int, Tally] = field(default_factory=dict)
     unflagged: Windows = field(default_factory=Windows)
     artifacts: Counter[str] = field(default_factory=Counter)
+    reports: int = 0  # that count
     of_others: int = 0  # reports of another artifact
     repeated: int = 0  # reports of a time that is covered
     beyond: int = 0  # reports of devices beyond the most
@@ -175,6 +177,7 @@ class Fleet:
         ):
             self.repeated += 1
             return
+        self.reports += 1
         self.total.add(report)
         self.full += report.full
         self.clipped += report.clipped

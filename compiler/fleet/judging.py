@@ -39,7 +39,7 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
     for number, row in zip(numbers, by_class, strict=True):
         row |= {"class": number, "name": _label(said.labels, number)}
     return {
-        "reports": fleet.total.windows,
+        "reports": fleet.reports,
         "bad": problems.to_json(),
         "of_other_artifacts": fleet.of_others,
         "repeated": fleet.repeated,
@@ -50,7 +50,7 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
         "expected": said.to_json(),
         "confidence": CONFIDENCE,
         "false_discovery_rate": DISCOVERIES,
-        "total": _rates([fleet.total], None)[0] if fleet.total.windows else None,
+        "total": _rates([fleet.total], None)[0],
         "by_device": devices,
         "by_day": by_day,
         "by_class": by_class,
@@ -58,6 +58,11 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
             r["device"]
             for r in sorted(judged, key=lambda r: -r["rate"])
             if r["adjusted_p"] <= DISCOVERIES
+        ],
+        "faulty": [
+            r["device"]
+            for r in sorted(devices, key=lambda r: -(r["fault_rate"] or 0.0))
+            if r["fault_rate"]
         ],
         "drift": _drifts(fleet, said),
         "false_flags_at_most": fleet.total.images / said.run_length if said.run_length else None,

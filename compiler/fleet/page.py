@@ -32,6 +32,7 @@ def render(found: dict[str, Any]) -> str:
     return environment.from_string(template).render(
         d=found, style=Markup(style), days=Markup(figures.days(found)),
         devices=Markup(figures.devices(found)), above=[by_name[n] for n in found["above"]],
+        faulty=[by_name[n] for n in found["faulty"]],
         real=[r for r in found["drift"] if r["confirmed"]],
         chance=[r for r in found["drift"] if not r["confirmed"]],
         ranked=sorted(found["by_device"], key=lambda r: -(r["rate"] or 0.0)),

@@ -41,6 +41,19 @@ def test_a_bundle_says_what_to_expect(bundle: Path, tmp_path: Path) -> None:
     assert "all 1 reports are of other artifacts" in refused("fleet", only, "--bundle", bundle)
 
 
+def test_what_run_appends_is_a_log_for_fleet(bundle: Path, tiny_data: Path, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "a.jsonl"
+    log.parent.mkdir()
+    for device in ("3", "4"):
+        ran = edgemon("run", bundle, "--data", tiny_data, "--reports", log, "--device", device)
+        assert ran.exit_code == 0, ran.stderr
+    found = document("fleet", log.parent, "--bundle", bundle)
+    assert [(r["device"], r["images"]) for r in found["by_device"]] == [("3", 900), ("4", 900)]
+    assert not found["bad"]["count"]
+    verdicts = document("run", bundle, "--data", tiny_data)["summary"]["verdicts"]
+    assert found["total"]["alarms"] == 2 * verdicts["alarm"]
+
+
 def test_what_cannot_be_merged_is_said_in_a_sentence(tmp_path: Path) -> None:
     empty = tmp_path / "a.jsonl"
     empty.touch()

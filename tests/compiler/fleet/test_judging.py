@@ -119,7 +119,24 @@ def test_windows_without_a_verdict() -> None:
     found = judged(fleet)
     assert found["total"]["rate"] is None
     assert found["total"]["fault_rate"] == 1.0
+    assert found["faulty"] == ["a"]
     render(found)
+
+
+def test_windows_without_an_image_say_nothing_of_dispersion() -> None:
+    """A device that reports by the clock, and mostly stands."""
+    fleet, other = Fleet(), Fleet()
+    for n in range(200):
+        moving = report("a", n, alarms=300 if n % 20 == 0 else 20)
+        idle = report("a", n, 0, images=0, monitors=(), classes=())
+        fleet.add(moving if n % 10 == 0 else idle)
+        if n % 10 == 0:
+            other.add(moving)
+    one, two = judged(fleet)["by_device"][0], judged(other)["by_device"][0]
+    assert [one[k] for k in ("windows", "dispersion", "interval")] == [
+        two[k] for k in ("windows", "dispersion", "interval")
+    ]
+    assert judged(fleet)["reports"] == 200
 
 
 def test_the_page_holds_the_document_and_fetches_nothing() -> None:
