@@ -78,15 +78,12 @@ def run(
     with peak_memory() as idle:
         pass
     found, merged, memory = _merge([str(out)], path)
-    some = [str(p) for p in sorted(out.iterdir())[: max(1, plan.devices // 10)]]
-    _, _, memory_of_some = _merge(some, path)
     drift = next((d for d in found["drift"] if d["device"] == str(plan.drifting)), None)
     return {
         "devices": plan.devices, "images": found["total"]["images"], "reports": found["reports"],
         "log_bytes": sum(p.stat().st_size for p in out.iterdir()),
         "simulation_seconds": simulated, "merge_seconds": merged,
         "idle_bytes": idle.bytes, "merge_peak_bytes": memory,
-        "merge_peak_bytes_of_a_tenth": memory_of_some,
         "drifting": {
             "device": str(plan.drifting), "since_image": plan.since,
             "since": START + (plan.since - 1) * SECONDS,
@@ -170,12 +167,10 @@ def show(terminal: Terminal, d: dict[str, Any]) -> None:
         f"{d['log_bytes'] / 1e6:,.0f} MB of logs: simulated in {d['simulation_seconds']:.0f} s, "
         f"merged in {d['merge_seconds']:.1f} s"
     )
-    peaks = [d["idle_bytes"], d["merge_peak_bytes_of_a_tenth"], d["merge_peak_bytes"]]
-    if None not in peaks:
-        idle, tenth, whole = (p / 1e6 for p in peaks)
+    if d["idle_bytes"] is not None:
         terminal.note(
-            f"peak memory of the merge: {whole:,.0f} MB, of a tenth of the logs {tenth:,.0f} MB; "
-            f"the process has {idle:,.0f} MB before it reads"
+            f"peak memory of the merge: {d['merge_peak_bytes'] / 1e6:,.0f} MB, of which the "
+            f"process has {d['idle_bytes'] / 1e6:,.0f} MB before it reads"
         )
     terminal.note(
         f"alarms: {percent(d['rate'])}, expected at most {percent(d['limit'])}; above that: "
@@ -196,6 +191,14 @@ def show(terminal: Terminal, d: dict[str, Any]) -> None:
             "not found"
             if found is None
             else f"found, since image {found['since_image']:,} (about {moment(found['since'])}), "
-            f"flag at image {found['flagged_at_image']:,}, adjusted p = {found['adjusted_p']:.2g}"
+            f"flag at image {found['flagged_at_image']:,}, changes most between "
+            f"{moment(found['changed'][0])} and {moment(found['changed'][1])}, "
+            + _doubt(found["adjusted_p"])
         )
     )
+
+
+def _doubt(adjusted_p: float | None) -> str:
+    if adjusted_p is None:
+        return "too few windows since then to tell whether it is chance"
+    return f"adjusted p = {adjusted_p:.2g}"

@@ -144,10 +144,14 @@ def _show_drifts(found: dict[str, Any], terminal: Terminal) -> None:
     )
     if real:
         terminal.table(
-            ["device", "since about", "flag seen", "image", "alarms before", "since", "adjusted p"],
+            [
+                "device", "flag since about", "changes most between", "and", "image",
+                "alarms before", "since", "adjusted p",
+            ],
             [
                 [
-                    r["device"], moment(r["since"]), moment(r["flag_seen"]), r["since_image"],
+                    r["device"], moment(r["since"]), *map(moment, r["changed"] or (None, None)),
+                    r["since_image"],
                     percent(r["rate_before"]), percent(r["rate_after"]), r["adjusted_p"],
                 ]
                 for r in real[:SHOWN]

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import sqrt
 
+from edgemon.compiler.fleet.history import History
 from edgemon.runtime.window import Report
 
 DAY = 86_400  # s
@@ -139,6 +140,7 @@ class Device:
     before: Windows = field(default_factory=Windows)
     after: Windows = field(default_factory=Windows)
     covered: Stretches = field(default_factory=Stretches)
+    history: History = field(default_factory=History)
 
 
 @dataclass
@@ -192,6 +194,7 @@ class Fleet:
 
     def _count(self, device: Device, report: Report) -> None:
         device.tally.add(report)
+        device.history.add(report)
         device.first = min(device.first or report.ended, report.started or report.ended)
         drift = report.drift
         if report.ended >= device.last:

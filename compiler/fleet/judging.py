@@ -97,6 +97,7 @@ def _rates(tallies: Sequence[Tally], limit: float | None) -> list[dict[str, Any]
             },
             "fault_rate": t.faults / t.images if t.images else None,
             "p_value": float(p[i]) if limit is not None and t.judged else None,
+            "adjusted_p": None,
         }
         for i, t in enumerate(tallies)
     ]  # fmt: skip
@@ -135,6 +136,7 @@ def _drift(
         "flagged_at_image": flag.flagged_at,
         "since": flag.about,
         "since_image": flag.since,
+        "changed": device.history.change(),
         "change": _label(said.alternatives, flag.alternative),
         "flagged_now": device.flagged_now,
         "windows_after": after.rate.n,
@@ -143,6 +145,7 @@ def _drift(
         "rate_after": after.rate.mean if after.rate.n else None,
         "score_before": before.score.mean if before.score.n else None,
         "score_after": after.score.mean if after.score.n else None,
+        "adjusted_p": None,
         "p_value": _least((before.rate, after.rate), (before.score, after.score)),
     }
 

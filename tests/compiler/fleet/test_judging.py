@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler.commands.fleet import show
 from edgemon.compiler.fleet.counts import Fleet
 from edgemon.compiler.fleet.judging import document
 from edgemon.compiler.fleet.limit import Expected
 from edgemon.compiler.fleet.page import render
 from edgemon.compiler.fleet.reading import Problems
+from edgemon.compiler.terminal import Terminal
 from tests.compiler.fleet.logs import DAY, flagged, report
 
 SAID = Expected(limit=0.05, because="a test says so", labels=("cat", "dog"), run_length=10_000,
@@ -95,6 +97,18 @@ def test_a_device_that_drifts_from_its_first_window_is_compared_with_the_fleet()
     (row,) = judged(fleet)["drift"]
     assert row["confirmed"]
     assert row["compared_with"] == "the fleet's windows without a flag"
+
+
+def test_a_young_flag_has_no_p_and_is_shown_all_the_same() -> None:
+    """It ended in an internal error: an adjusted p that nobody had set."""
+    fleet = Fleet()
+    for n in range(10):
+        fleet.add(report("a", n, **flagged(n, 8500, 8400) if n > 7 else {}))
+    found = judged(fleet)
+    (row,) = found["drift"]
+    assert (row["p_value"], row["adjusted_p"], row["confirmed"]) == (None, None, False)
+    render(found)
+    show(found, Terminal())
 
 
 def test_false_flags_are_not_named() -> None:
