@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.runtime.c_compilers import C, need, run
+from tests.runtime.c_compilers import C_FLAGS, C, need, run
 
 SECURITY, SAFETY = ROOT / "docs" / "security.md", ROOT / "docs" / "safety.md"
 SUFFIXES = {".py", ".c", ".cpp", ".h"}
@@ -51,3 +51,22 @@ def test_sizes_of_structs(compiler: str, flags: list[str], column: int, tmp_path
         )
     )
     run(need(compiler), "-std=c11", *flags, f"-I{C / 'include'}", "-fsyntax-only", probe)
+
+
+def test_the_time_of_the_checksum(tmp_path: Path) -> None:
+    """Instructions of the loop over bytes."""
+    stated = re.search(r"`em_check` \| at most (\d+) instructions a byte", SAFETY.read_text())
+    assert stated is not None
+    options = ["-mcpu=cortex-m4", "-mthumb", "-Os", *C_FLAGS]
+    run(need("arm-none-eabi-gcc"), *options, "-c", C / "src" / "em_open.c", "-o", tmp_path / "o.o")
+    text = run(need("arm-none-eabi-objdump"), "-d", "--no-show-raw-insn", tmp_path / "o.o")
+    body = re.split(r"\n\n", text[text.index("<crc_step>:\n") :])[0]
+    lines = re.findall(r"^ +([0-9a-f]+):\t(\S+)\s*(.*)$", body, re.MULTILINE)
+    places = {int(at, 16): number for number, (at, _, _) in enumerate(lines)}
+    loops = []
+    for number, (_, name, to) in enumerate(lines):
+        first = places.get(int(to.split()[0], 16), number) if name in ("b.n", "bne.n") else number
+        if first < number:  # what returns amid it is not of the loop
+            loops.append([v for _, v, _ in lines[first : number + 1] if v != "pop"])
+    assert len(loops) == 1
+    assert len(loops[0]) <= int(stated[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from edgemon.compiler.fleet.page import render
 from edgemon.compiler.fleet.reading import Problems
 from edgemon.compiler.terminal import Terminal
 from tests.compiler.fleet.logs import DAY, flagged, report
+from tests.conftest import ROOT
 
 SAID = Expected(limit=0.05, because="a test says so", labels=("cat", "dog"), run_length=10_000,
                 alternatives=("lower", "higher"))  # fmt: skip
@@ -124,6 +126,21 @@ def test_the_document_says_what_is_known_of_days_classes_and_flags() -> None:
     assert found["false_flags_at_most"] == 240_000 / 10_000
     assert found["total"]["images"] == 240_000
     assert judged(drifting(100), Expected())["above"] == []
+
+
+def fields(table: str) -> set[str]:
+    """The names in the first column of a table of the page."""
+    text = (ROOT / "docs" / "fleet.md").read_text().partition(f"\n| {table} | means |")[2]
+    rows = text.partition("\n\n")[0].splitlines()[2:]
+    return {n for row in rows for n in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def test_every_field_is_on_the_page() -> None:
+    found = judged(drifting(100))
+    assert fields("field") == set(found)
+    rates = (found["total"], *(found[n][0] for n in ("by_device", "by_day", "by_class")))
+    assert fields("field of a rate") == {key for row in rates for key in row}
+    assert fields("field of a drift") == set(found["drift"][0])
 
 
 def test_windows_without_a_verdict() -> None:
