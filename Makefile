@@ -3,7 +3,7 @@
 # make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
 #                  their environment 2.5 GB
 # make test-targets  the demonstration, ResNet8 with every monitor, GTSRB and two tabular models on every
-#                  target's emulator: one hash of results for each (some twenty minutes)
+#                  target's emulator: one hash of results for each (some fifteen minutes)
 # make coverage    how much of the C runtime its tests reach, under sanitizers
 # make same-artifacts BEFORE=COMMIT  do that version and this one compile the same bytes?
 # make format      format Python and C
@@ -59,7 +59,7 @@ test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	  tests/compiler/models/test_keras_code.py
 
 test-targets: system $(DEV)/installed
-	EDGEMON_ALL_TARGETS=1 $(DEV)/bin/python -m pytest -n $(JOBS) -rs tests/targets tests/test_target_command.py
+	EDGEMON_ALL_TARGETS=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs tests/targets tests/test_target_command.py
 
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage
