@@ -16,7 +16,7 @@ from edgemon.compiler.reporter import Reporter
 from tests.command_line import edgemon
 from tests.conftest import DEMO, SHARED
 from tests.same_artifacts import cases
-from tests.targets.test_results import LITTLE, emulated
+from tests.targets.test_results import LITTLE, SAME, emulated
 
 IMAGES, ROWS = SHARED / "data" / "images", 150
 LONG = "takes minutes: run by `make test-targets`"
@@ -91,4 +91,5 @@ def test_a_big_endian_host_refuses_each(
 
 
 def test_these_are_all_targets() -> None:
-    assert {*LITTLE, "s390x"} == set(targets.names())
+    assert {*LITTLE, "s390x", SAME} == set(targets.names())
+    assert targets.load(SAME).cflags == targets.load("host-x86_64").cflags
