@@ -4,11 +4,13 @@
 
 #include <array>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace pipeline {
 namespace {
 
-constexpr std::uintmax_t MOST_ARTIFACT = std::uintmax_t{1} << 28; // the format's own limit
+constexpr std::uintmax_t MOST_ARTIFACT = std::uintmax_t{1} << 28;         // the format's own limit
+constexpr em_limits LIMITS{std::uint64_t{1} << 26, std::size_t{1} << 24}; // as a session's
 constexpr std::uintmax_t MOST_MANIFEST = std::uintmax_t{1} << 26;
 constexpr std::uintmax_t MOST_MODEL = std::uintmax_t{1} << 31;
 constexpr std::array MODELS = {"model.tapped.tflite", "model.tapped.onnx"};
@@ -69,7 +71,7 @@ Bundle::Bundle(const std::filesystem::path &folder) : folder_(folder) {
 void Bundle::open_artifact(const nlohmann::json &manifest) {
     const std::filesystem::path path = folder_ / "monitor.emon";
     artifact_ = read_file(path, MOST_ARTIFACT);
-    const em_status status = monitor_.open(artifact_.data(), artifact_.size());
+    const em_status status = monitor_.open(artifact_.data(), artifact_.size(), LIMITS);
     if (status != EM_OK) {
         const char *missing = em_missing_op(artifact_.data(), artifact_.size());
         throw Refused(Exit::bundle, path.string() + ": " + em_status_text(status) +

@@ -3,7 +3,7 @@
 #define PIPELINE_EXPLANATION_HPP
 
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -144,8 +144,7 @@ Image decode_npy(std::string_view text, const std::string &name) {
         }
         return {shape, known.read(data, count)};
     }
-    throw BadFrame(name + ": holds " + std::string(type) +
-                   ", where numbers of this byte order are needed");
+    throw BadFrame(name + ": holds no numbers of this machine's byte order");
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "refused.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace pipeline {
@@ -32,6 +33,18 @@ nlohmann::json parsed(const char *text, std::size_t size) {
         damaged("an entry is missing or damaged");
     }
     return found;
+}
+
+// A label value for each class, no two alike.
+void require_label_values(const nlohmann::json &found, std::size_t classes) {
+    if (!found.contains("label_values")) {
+        return;
+    }
+    const auto values = found.at("label_values").get<std::vector<std::int64_t>>();
+    if (values.size() != classes ||
+        std::set<std::int64_t>(values.begin(), values.end()).size() != classes) {
+        damaged("it does not give each class a label value of its own");
+    }
 }
 
 void require_monitors(const Metadata &metadata, const edgemon::Monitor &monitor) {
@@ -110,6 +123,7 @@ Metadata Metadata::of(const edgemon::Monitor &monitor) {
             taps.emplace_back(tap.at("name").get<std::string>(), tap.at("output").get<int>());
             metadata.outputs.push_back(taps.back().second);
         }
+        require_label_values(found, metadata.labels.size());
         metadata.kernels = found.at("kernels").get<std::string>();
         metadata.preprocess = Preprocess::of(found.at("preprocess"));
         metadata.input = InputSpec::of(found.at("input"));

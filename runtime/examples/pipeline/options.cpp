@@ -9,14 +9,7 @@
 namespace pipeline {
 namespace {
 
-constexpr const char *USAGE =
-    "usage: pipeline BUNDLE FRAMES [--fps 30] [--log FILE] [--alarms 3] [--window 10] "
-    "[--recover 10] [--hold 5] [--warm-up 100] [--threads 1] [--tflite-lib FILE] "
-    "[--onnxruntime-lib FILE]";
-
-[[noreturn]] void wrong(const std::string &what) {
-    throw Refused(Exit::usage, what + "\n" + USAGE);
-}
+[[noreturn]] void wrong(const std::string &what) { throw Refused(Exit::usage, what); }
 
 std::size_t number_of(const std::string &option, const std::string &text) {
     std::size_t value = 0;

@@ -7,6 +7,11 @@
 
 namespace pipeline {
 
+inline constexpr const char *USAGE =
+    "usage: pipeline BUNDLE FRAMES [--fps 30] [--log FILE] [--alarms 3] [--window 10] "
+    "[--recover 10] [--hold 5] [--warm-up 100] [--threads 1] [--tflite-lib FILE] "
+    "[--onnxruntime-lib FILE]\n";
+
 struct Options {
     std::filesystem::path bundle, frames, log; // log: empty for standard output
     double fps = 30.0;                         // 0: as fast as it goes
@@ -16,7 +21,7 @@ struct Options {
     Libraries libraries;
 };
 
-// Throws Refused with the usage.
+// Throws Refused.
 Options parse(int argc, char **argv);
 
 } // namespace pipeline

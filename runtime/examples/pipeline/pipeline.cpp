@@ -72,6 +72,16 @@ Exit run(const Options &options) {
     return ending;
 }
 
+// Texts of a bundle stand in sentences: none may steer the terminal.
+int said(std::string sentence, Exit code) {
+    for (char &c : sentence) {
+        const auto byte = static_cast<unsigned char>(c);
+        c = byte < 0x20 || byte == 0x7F ? '?' : c;
+    }
+    std::cerr << "pipeline: " << sentence << "\n" << (code == Exit::usage ? USAGE : "");
+    return static_cast<int>(code);
+}
+
 } // namespace
 } // namespace pipeline
 
@@ -79,10 +89,8 @@ int main(int argc, char **argv) {
     try {
         return static_cast<int>(pipeline::run(pipeline::parse(argc, argv)));
     } catch (const pipeline::Refused &error) {
-        std::cerr << "pipeline: " << error.what() << "\n";
-        return static_cast<int>(error.code());
+        return pipeline::said(error.what(), error.code());
     } catch (const std::exception &error) { // such as no memory
-        std::cerr << "pipeline: " << error.what() << "\n";
-        return 1;
+        return pipeline::said(error.what(), pipeline::Exit::other);
     }
 }

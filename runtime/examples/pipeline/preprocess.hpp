@@ -5,7 +5,7 @@
 
 #include "image.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <utility>
 

@@ -9,6 +9,7 @@ namespace pipeline {
 
 enum class Exit {
     done = 0,
+    other = 1,
     usage = 2,
     bundle = 3,         // manifest, artifact or metadata: missing, corrupt, or contradicting itself
     model = 4,          // not the file that the monitor was compiled for, or it does not run

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
 import os
 import subprocess
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.runtime.c_compilers import RUNTIME, need, run
@@ -44,14 +48,19 @@ class Program:
     tflite: Path | None
     onnxruntime: Path | None
 
-    def run(self, bundle: Path, frames: Path, *options: str) -> Ran:
-        """As fast as it goes, unless the options say a rate."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """That names the libraries."""
         names = {"EDGEMON_TFLITE_LIB": self.tflite, "EDGEMON_ONNXRUNTIME_LIB": self.onnxruntime}
         found = {name: str(path) for name, path in names.items() if path is not None}
+        return {**os.environ, **found}
+
+    def run(self, bundle: Path, frames: Path, *options: str) -> Ran:
+        """As fast as it goes, unless the options say a rate."""
         command = [self.path, bundle, frames, *([] if "--fps" in options else ["--fps", "0"])]
         done = subprocess.run(
             [*map(str, command), *options], capture_output=True, check=False,
-            env={**os.environ, **found}, timeout=300,
+            env=self.environment, timeout=300,
         )  # fmt: skip
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         return Ran(done.returncode, lines, done.stderr.decode())
@@ -82,6 +91,40 @@ def tflite_library() -> Path:
         pytest.skip("no TFLite C library: install pymicro-wakeword, or name one in "
                     "EDGEMON_TFLITE_LIB")  # fmt: skip
     return found
+
+
+SURE = np.array([4, 0, 0, 0], np.float32)
+UNSURE = np.array([1, 1, 0, 1], np.float32)
+NAN = np.array([1, np.nan, 0, 0], np.float32)
+
+
+def _frames_module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("frames", PIPELINE / "frames.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+frames_module = _frames_module()
+
+
+def filmed(folder: Path, images: Any) -> Path:
+    """A folder of frames; None leaves its number out."""
+    folder.mkdir()
+    for number, image in enumerate(images):
+        if image is not None:
+            frames_module.write_frame(folder, number, image)
+    return folder
+
+
+def restate(bundle: Path, name: str) -> None:
+    """The manifest says that a file is as it is now."""
+    path = bundle / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["sha256"][name] = hashlib.sha256((bundle / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest))
 
 
 @pytest.fixture(scope="session")

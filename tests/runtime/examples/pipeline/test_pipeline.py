@@ -1,17 +1,11 @@
-"""The pipeline answers as a session does, at its rate and in constant memory, and survives what
-happens on a vehicle: each mishap has a sentence and a code, or a reaction."""
+"""The pipeline answers as a session does, at its rate and in constant memory."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
 import math
-import shutil
 import time
-import zlib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,35 +17,11 @@ from edgemon.compiler.pipeline import compile_bundle
 from edgemon.runtime import Session
 from edgemon.runtime.errors import InputError
 from tests.conftest import DEMO
-from tests.runtime.examples.pipeline.conftest import PIPELINE, Program, Ran
+from tests.runtime.examples.pipeline.conftest import NAN, SURE, UNSURE, Program, Ran, filmed
 from tests.tiny_onnx import write_conv_onnx, write_tiny_onnx
 from tests.tiny_tflite import write_tiny
 
 pytestmark = pytest.mark.xdist_group("pipeline")
-SURE = np.array([4, 0, 0, 0], np.float32)
-UNSURE = np.array([1, 1, 0, 1], np.float32)
-NAN = np.array([1, np.nan, 0, 0], np.float32)
-
-
-def _frames_module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("frames", PIPELINE / "frames.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-frames_module = _frames_module()
-
-
-def filmed(folder: Path, images: Any) -> Path:
-    """A folder of frames; None leaves its number out."""
-    folder.mkdir()
-    for number, image in enumerate(images):
-        if image is not None:
-            frames_module.write_frame(folder, number, image)
-    return folder
 
 
 def number_or_nan(value: float | None) -> float:
@@ -84,11 +54,6 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = Sources(data=str(DEMO / "digits.npz"))
     compile_bundle(DEMO / "digits_int8.tflite", data, out, options)
     return out
-
-
-@pytest.fixture
-def copy(bundle: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(bundle, tmp_path / "copy"))
 
 
 def test_digits_are_judged_as_in_a_session(
@@ -190,106 +155,6 @@ def test_alarms_hand_over_and_good_frames_take_back(
     found = [line["action"] for line in ran.frames]
     assert found == ["use", "hold", "hold", "hand over", "hand over", "use", "use"]
     assert ran.summary["actions"] == {"use": 3, "hold": 2, "hand over": 2}
-
-
-def flip(path: Path, at: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[at] ^= 0x10
-    path.write_bytes(content)
-
-
-def restate(bundle: Path, name: str) -> None:
-    """The manifest says that a file is as it is now."""
-    path = bundle / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["sha256"][name] = hashlib.sha256((bundle / name).read_bytes()).hexdigest()
-    path.write_text(json.dumps(manifest))
-
-
-MODEL = "model.tapped.tflite"
-MISHAPS = {
-    "corrupt model": (4, "not the file that compile wrote"),
-    "corrupt model, manifest made to fit": (4, "compiled for another model"),
-    "no model": (4, f"{MODEL}: missing"),
-    "corrupt artifact": (3, "checksum mismatch"),
-    "short artifact": (3, "file size in the header differs"),
-    "artifact of another bundle": (3, "monitor.emon: not the file that compile wrote"),
-    "no manifest": (3, "manifest.json: missing"),
-    "damaged manifest": (3, "no JSON object"),
-    "no model in the manifest": (3, "names no tapped model"),
-    "no interpreter": (5, "cannot be loaded; name the library in EDGEMON_TFLITE_LIB"),
-    "another library": (5, "lacks the function TfLiteVersion"),
-    "no frames": (6, "no frames; give a folder of frame-000001.ppm"),
-    "two frames of one number": (6, "two files are frame 0"),
-    "unknown option": (2, "there is no option --speed"),
-    "k above n": (2, "--alarms 1 to that"),
-}
-
-
-def cause(mishap: str, bundle: Path, frames: Path, digits: Path, program: Program) -> list[str]:
-    """Makes a mishap; the options that it needs."""
-    artifact, model, manifest = (bundle / n for n in ("monitor.emon", MODEL, "manifest.json"))
-    if mishap.startswith("corrupt model"):
-        flip(model, model.stat().st_size // 2)
-        if "fit" in mishap:
-            restate(bundle, MODEL)
-    elif mishap == "no model":
-        model.unlink()
-    elif mishap == "corrupt artifact":
-        flip(artifact, 500)
-    elif mishap == "short artifact":
-        artifact.write_bytes(artifact.read_bytes()[:-16])
-    elif mishap == "artifact of another bundle":
-        shutil.copy(digits / "monitor.emon", artifact)
-    elif mishap == "no manifest":
-        manifest.unlink()
-    elif mishap == "damaged manifest":
-        manifest.write_text("[")
-    elif mishap == "no model in the manifest":
-        manifest.write_text('{"sha256": {}}')
-        restate(bundle, "monitor.emon")
-    elif mishap == "no frames":
-        shutil.rmtree(frames)
-    elif mishap == "two frames of one number":
-        shutil.copy(frames / "frame-000000.npy", frames / "again-0.npy")
-    return {
-        "no interpreter": ["--tflite-lib", "libnowhere.so"],
-        "another library": ["--tflite-lib", str(program.onnxruntime or "libm.so.6")],
-        "unknown option": ["--speed", "9"],
-        "k above n": ["--alarms", "5", "--window", "4"],
-    }.get(mishap, [])
-
-
-@pytest.mark.parametrize("mishap", MISHAPS)
-def test_mishaps_end_with_one_line_and_a_code(
-    mishap: str, copy: Path, digits_bundle: Path, tflite_program: Program, tmp_path: Path
-) -> None:
-    frames = filmed(tmp_path / "frames", [SURE])
-    options = cause(mishap, copy, frames, digits_bundle, tflite_program)
-    ran = tflite_program.run(copy, frames, *options)
-    code, says = MISHAPS[mishap]
-    assert (ran.code, ran.lines) == (code, [])
-    first, *more = ran.sentences.splitlines()
-    assert says in first
-    assert first.startswith("pipeline: ")
-    assert not more or more[0].startswith("usage: ")
-
-
-def test_a_model_that_an_interpreter_refuses_is_a_sentence(
-    copy: Path, tflite_program: Program, tmp_path: Path
-) -> None:
-    """Hashes fit, the flatbuffer does not: its graph has lost its operators' codes."""
-    artifact, model = copy / "monitor.emon", copy / MODEL
-    model.write_bytes(b"\x10\x00\x00\x00TFL3" + bytes(200))
-    content = bytearray(artifact.read_bytes())
-    content[32:64] = hashlib.sha256(model.read_bytes()).digest()
-    content[28:32] = zlib.crc32(content[32:], zlib.crc32(content[:28])).to_bytes(4, "little")
-    artifact.write_bytes(content)
-    restate(copy, MODEL)
-    restate(copy, "monitor.emon")
-    ran = tflite_program.run(copy, filmed(tmp_path / "frames", [SURE]))
-    assert ran.code == 4
-    assert "the interpreter refuses it: " in ran.sentences
 
 
 def test_a_fixed_rate_and_constant_memory(
