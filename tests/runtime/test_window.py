@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.session import Session
 from edgemon.runtime.window import KEY, DriftCounts, MonitorCounts, Report, ReportError, Window
+from tests.runtime.c_compilers import C_FLAGS, HERE, PRIVATE, SOURCES, need, run
+from tests.runtime.test_known_answers import CROSS
 
 CLASSES = 4
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -234,3 +237,22 @@ def test_a_session_reports_what_it_saw(bundle: Path) -> None:
     assert [n for n, _ in report.classes] == [predictions.count(c) for c in range(3)]
     assert report.drift is None or report.drift.images == 23
     assert Report.parse(session.report()).images == 0
+
+
+@pytest.mark.parametrize("machine", CROSS)
+def test_the_same_images_give_the_same_bytes_on_every_machine(machine: str, tmp_path: Path) -> None:
+    compiler, emulator = CROSS[machine]
+    need(emulator)
+    sources = [HERE / f"{n}.c" for n in ("window_bytes", "sample", "builder")]
+    found = []
+    for name, start in (("gcc", []), (compiler, [emulator])):
+        program = tmp_path / name
+        run(need(name), *C_FLAGS, PRIVATE, "-O2", "-static", *sources, *SOURCES, "-o", program)
+        done = subprocess.run([*start, program], capture_output=True, check=True)
+        found.append(done.stdout)
+    report = Report.parse(found[0])
+    assert found[0] == found[1]
+    assert report.images == 20_000
+    assert report.clipped
+    assert min(m.scored for m in report.monitors) > 10_000
+    assert report.drift is not None
