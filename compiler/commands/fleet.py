@@ -96,6 +96,7 @@ def show(found: dict[str, Any], terminal: Terminal) -> None:
         _show_above(found, terminal)
     _show_drifts(found, terminal)
     _show_faults(found, terminal)
+    _show_silent(found, terminal)
     for key, name in (("day", "by_day"), ("class", "by_class")):
         rows = found[name]
         if len(rows) > 1:
@@ -158,6 +159,16 @@ def _show_drifts(found: dict[str, Any], terminal: Terminal) -> None:
             ],
             title="drifting, the first first" + (f" ({SHOWN})" if len(real) > SHOWN else ""),
         )  # fmt: skip
+
+
+def _show_silent(found: dict[str, Any], terminal: Terminal) -> None:
+    names = found["silent"]
+    if names:
+        more = ", ..." if len(names) > SHOWN else ""
+        terminal.note(
+            f"{len(names):,} devices have reported nothing for a day or more before the last "
+            f"report of all: {', '.join(names[:SHOWN])}{more}"
+        )
 
 
 def _show_faults(found: dict[str, Any], terminal: Terminal) -> None:

@@ -64,9 +64,17 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
             for r in sorted(devices, key=lambda r: -(r["fault_rate"] or 0.0))
             if r["fault_rate"]
         ],
+        "silent": _silent(fleet, names),
         "drift": _drifts(fleet, said),
         "false_flags_at_most": fleet.total.images / said.run_length if said.run_length else None,
     }
+
+
+def _silent(fleet: Fleet, names: Sequence[str]) -> list[str]:
+    """Devices whose last report is a day or more older than the fleet's last, the oldest first."""
+    lasts = {name: fleet.devices[name].last for name in names}
+    newest = max(lasts.values(), default=0)
+    return sorted((n for n in names if 0 < lasts[n] <= newest - DAY), key=lasts.__getitem__)
 
 
 def _natural(name: str) -> tuple[int, str]:

@@ -143,6 +143,17 @@ def test_every_field_is_on_the_page() -> None:
     assert fields("field of a drift") == set(found["drift"][0])
 
 
+def test_a_device_that_falls_silent_is_named() -> None:
+    fleet = Fleet()
+    for device, windows in (("a", 200), ("gone", 60), ("b", 199), ("early", 20)):
+        for n in range(windows):
+            fleet.add(report(device, n))
+    fleet.add(report("clockless", started=0, ended=0))
+    found = judged(fleet)
+    assert found["silent"] == ["early", "gone"]
+    assert "2 devices have reported nothing" in render(found).replace("\n", " ")
+
+
 def test_windows_without_a_verdict() -> None:
     fleet = Fleet()
     for n in range(12):
