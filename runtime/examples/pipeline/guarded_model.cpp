@@ -46,7 +46,8 @@ std::vector<std::uint64_t> aligned(std::size_t bytes) {
 GuardedModel::GuardedModel(const Bundle &bundle, Classifier &classifier)
     : bundle_(bundle), monitor_(bundle.monitor()), metadata_(bundle.metadata()),
       classifier_(classifier), taps_(monitor_.tap_count()), kept_(monitor_.tap_count()),
-      workspace_(aligned(monitor_.workspace_size())) {
+      workspace_(aligned(monitor_.workspace_size())), counted_monitors_(monitor_.monitor_count()),
+      counted_classes_(em_class_count(&monitor_.c())) {
     const InputSpec &input = metadata_.input;
     if (classifier.input_bytes() != input.elements() * input.element_bytes() ||
         classifier.input_dtype() != input.dtype) {
@@ -65,6 +66,8 @@ GuardedModel::GuardedModel(const Bundle &bundle, Classifier &classifier)
                              info.dtype, em_number{}});
     }
     require_taps(classifier);
+    em_window_start(&monitor_.c(), &window_, counted_monitors_.data(), counted_monitors_.size(),
+                    counted_classes_.data(), counted_classes_.size());
 }
 
 // Each tap gets what the artifact wants, and none the tensor that another one names.
@@ -145,7 +148,7 @@ Answer GuardedModel::evaluate(Image frame) {
         const Clock::time_point ran = Clock::now();
         const em_result result = monitor_.evaluate(taps_.data(), taps_.size(), workspace_.data(),
                                                    monitor_.workspace_size());
-        monitor_.update(drift_, result);
+        count(result);
         const Clock::time_point judged = Clock::now();
         Answer answer = answer_of(result);
         answer.took = {ready - start, ran - ready, judged - ran};
@@ -153,15 +156,34 @@ Answer GuardedModel::evaluate(Image frame) {
     } catch (const NotFinite &error) {
         em_result none{};
         none.verdict = EM_FAULT;
+        none.reason = EM_E_TAP_VALUE;
+        none.predicted_class = -1;
         none.n_monitors = static_cast<std::uint32_t>(monitor_.monitor_count());
         std::fill_n(none.verdicts, none.n_monitors, EM_FAULT);
-        monitor_.update(drift_, none);
+        count(none);
         return fault(error.what());
     } catch (const BadFrame &error) {
         return fault(error.what());
     } catch (const InferenceFailed &error) {
         return fault(error.what());
     }
+}
+
+void GuardedModel::count(const em_result &result) {
+    monitor_.update(drift_, result);
+    monitor_.update(window_, result);
+}
+
+std::vector<std::uint8_t> GuardedModel::report(std::uint64_t device, std::uint64_t started,
+                                               std::uint64_t ended) {
+    window_.report.device = device;
+    window_.report.started = started;
+    window_.report.ended = ended;
+    std::vector<std::uint8_t> bytes(
+        EM_WINDOW_BYTES(counted_monitors_.size(), counted_classes_.size()));
+    bytes.resize(em_window_write(&window_, &drift_, bytes.data(), bytes.size()));
+    em_window_next(&window_);
+    return bytes;
 }
 
 Answer GuardedModel::fault(const std::string &reason) const {

@@ -51,9 +51,15 @@ class GuardedModel {
     // wrong shape is not counted, one with a NaN is.
     const em_drift &drift() const noexcept { return drift_; }
 
+    // What was counted since the last report, as bytes to send home (docs/fleet.md); counting
+    // begins anew. Times in s since 1970. The same frames are counted as for drift.
+    std::vector<std::uint8_t> report(std::uint64_t device, std::uint64_t started,
+                                     std::uint64_t ended);
+
   private:
     void require_taps(Classifier &classifier) const;
     void read_taps(const std::vector<std::uint8_t> &input);
+    void count(const em_result &result);
     Answer answer_of(const em_result &result) const;
     std::string reason_of(const Opinion &decisive, const std::vector<Opinion> &opinions) const;
 
@@ -67,6 +73,9 @@ class GuardedModel {
     std::vector<std::uint64_t> workspace_, input_; // input_: where the input itself is a tap
     std::optional<Lines> lines_;                   // how to mirror, if any tap wants it
     em_drift drift_{};
+    em_window window_{};
+    std::vector<em_window_monitor> counted_monitors_;
+    std::vector<em_window_class> counted_classes_;
 };
 
 } // namespace pipeline

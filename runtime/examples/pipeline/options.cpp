@@ -34,6 +34,12 @@ void set(Options &options, const std::string &name, const std::string &value) {
         options.fps = rate_of(value);
     } else if (name == "--log") {
         options.log = value;
+    } else if (name == "--reports") {
+        options.reports = value;
+    } else if (name == "--report-every") {
+        options.report_every = number_of(name, value);
+    } else if (name == "--device") {
+        options.device = number_of(name, value);
     } else if (name == "--tflite-lib") {
         options.libraries.tflite = value;
     } else if (name == "--onnxruntime-lib") {
@@ -85,8 +91,8 @@ Options parse(int argc, char **argv) {
     if (!Policy::permits(options.policy)) {
         wrong("--window is 1 to 64, --alarms 1 to that, and --recover at least 1");
     }
-    if (options.threads < 1) {
-        wrong("--threads is at least 1");
+    if (options.threads < 1 || options.report_every < 1) {
+        wrong("--threads and --report-every are at least 1");
     }
     return options;
 }

@@ -4,6 +4,7 @@
 #include "journal.hpp"
 #include "options.hpp"
 #include "refused.hpp"
+#include "reports.hpp"
 
 #include <iostream>
 #include <thread>
@@ -32,6 +33,7 @@ Exit run(const Options &options) {
     GuardedModel model(bundle, *classifier);
     FolderCamera camera(options.frames);
     Policy policy(options.policy);
+    Reports reports(options);
 
     std::unique_ptr<std::FILE, Closer> opened;
     if (!options.log.empty()) {
@@ -59,6 +61,7 @@ Exit run(const Options &options) {
         const Clock::time_point decided = Clock::now();
         const bool late = options.fps > 0.0 && decided > due + period;
         journal.frame(number, answer, reaction, model.drift().flagged_at, decided - start, late);
+        reports.frame(model);
         if (ending == Exit::done && (number - camera.first()) % check_every == 0) {
             const em_status status = bundle.monitor().check(); // in idle time
             if (status != EM_OK) {
@@ -68,6 +71,7 @@ Exit run(const Options &options) {
             }
         }
     }
+    reports.finish(model);
     journal.finish(model.drift());
     return ending;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
 from edgemon.runtime import Session
 from edgemon.runtime.errors import InputError
+from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.window import Report
 from tests.conftest import DEMO
 from tests.runtime.examples.pipeline.conftest import NAN, SURE, UNSURE, Program, Ran, filmed
 from tests.tiny_onnx import write_conv_onnx, write_tiny_onnx
@@ -155,6 +158,66 @@ def test_alarms_hand_over_and_good_frames_take_back(
     found = [line["action"] for line in ran.frames]
     assert found == ["use", "hold", "hold", "hand over", "hand over", "use", "use"]
     assert ran.summary["actions"] == {"use": 3, "hold": 2, "hand over": 2}
+
+
+def test_reports_are_those_of_a_session(
+    bundle: Path, tflite_program: Program, tmp_path: Path
+) -> None:
+    """But for the time, which the vehicle's clock says."""
+    rng = np.random.default_rng(3)
+    images = [*np.abs(rng.normal(size=(40, 4))).astype(np.float32), NAN, None, UNSURE]
+    path, session, expected = tmp_path / "reports", Session(bundle), []
+    options = ["--reports", str(path), "--report-every", "20", "--device", "7"]
+    assert tflite_program.run(bundle, filmed(tmp_path / "frames", images), *options).code == 0
+    for number, image in enumerate(images, 1):
+        if image is not None:
+            session.evaluate(image)
+        if number in (20, 40, len(images)):
+            expected.append(Report.parse(session.report(device=7)))
+    content, found = path.read_bytes(), []
+    while content:
+        size = int.from_bytes(content[12:16], "little")
+        found.append(Report.parse(content[:size]))
+        content = content[size:]
+    assert [replace(report, started=0, ended=0) for report in found] == expected
+    assert all(report.ended >= report.started > 1_600_000_000 for report in found)
+
+
+def test_an_onnx_model_with_a_mean_a_channel_is_judged_as_in_a_session(
+    shared: Path, program: Program, tmp_path: Path
+) -> None:
+    if program.onnxruntime is None:
+        pytest.skip("no libonnxruntime.so in the onnxruntime package")
+    images, out = shared / "data" / "images", tmp_path / "bundle"
+    mean, deviation = "mean=0.4914:0.4822:0.4465", "std=0.2471:0.2435:0.2616"
+    declared = Preprocess.parse(f"scale=1/255,{mean},{deviation}")
+    options = Options(monitors="softmax", preprocess=declared)
+    data = Sources(data=f"{images / 'cifar10_test.npz'}[0:800]")
+    compile_bundle(images / "models" / "cifar10_resnet_2b_vnncomp2021.onnx", data, out, options)
+    rows = list(np.load(images / "cifar10_test.npz")["x"][800:860])
+    ran = program.run(out, filmed(tmp_path / "frames", rows))
+    compare(ran, Session(out), rows)
+
+
+def test_a_float_model_differs_by_last_bits_of_another_version_alone(
+    shared: Path, tflite_program: Program, tmp_path: Path
+) -> None:
+    """Resized pictures; the workstation's XNNPACK is newer than that of the C library."""
+    images, out = shared / "data" / "images", tmp_path / "bundle"
+    options = Options(
+        monitors="softmax", preprocess=Preprocess.parse("scale=1/255,resize=30x30"),
+        label_order="string",
+    )  # fmt: skip
+    data = Sources(data=f"{images / 'gtsrb_test.npz'}[0:1500]")
+    model = images / "models" / "gtsrb_nihal1521_traffic_sign_model.tflite"
+    compile_bundle(model, data, out, options)
+    rows = list(np.load(images / "gtsrb_test.npz")["x"][1500:1560])
+    ran, session = tflite_program.run(out, filmed(tmp_path / "frames", rows)), Session(out)
+    for line, row in zip(ran.frames, rows, strict=True):
+        expected = session.evaluate(row)
+        found = (line["verdict"], line["class"])
+        assert found == (expected.verdict.name.lower(), expected.prediction)
+        assert line["score"] == pytest.approx(expected.score, rel=1e-3, abs=1e-6)
 
 
 def test_a_fixed_rate_and_constant_memory(
