@@ -72,6 +72,8 @@ def private_key(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+    if not path.exists():
+        raise CompileError(f"--key {path}: no such file; make a key with --new-key")
     content = _content(path)
     word = os.environ.get(PASSWORD, "").encode() if b"ENCRYPTED" in content else None
     try:

@@ -16,6 +16,7 @@ from edgemon.compiler.fleet.reading import Problems, files, reports
 from edgemon.compiler.terminal import Terminal, percent
 
 SHOWN = 10  # rows of a table on the terminal
+WRITERS = "em_window_write, Session.report and `edgemon run --reports` write them"
 
 
 def merge(
@@ -45,8 +46,10 @@ def _nothing(fleet: Fleet, problems: Problems, count: int) -> str:
             f"which is {fleet.artifact}: name the bundle that the devices run"
         )
     if problems.count:
-        return f"no report among {problems.count:,} lines; the first: {problems.first[0]}"
-    return f"no report in {count:,} files; they are empty"
+        return (
+            f"no report among {problems.count:,} lines; the first: {problems.first[0]}; {WRITERS}"
+        )
+    return f"no report in {count:,} files, which are empty; {WRITERS}"
 
 
 def warn(found: dict[str, Any], terminal: Terminal) -> None:
