@@ -9,6 +9,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t MOST_FRAMES = std::uint64_t{1} << 32;
+constexpr std::uint64_t MOST_MISSING = 100; // to a frame that is there: else a number is a date
 constexpr std::uintmax_t MOST_BYTES = std::uintmax_t{1} << 31;
 
 // The last number in a name; false if it has none.
@@ -43,6 +44,12 @@ FolderCamera::FolderCamera(const std::filesystem::path &folder) : folder_(folder
         throw Refused(Exit::no_frames, folder.string() +
                                            ": no frames; give a folder of frame-000001.ppm "
                                            "(or .pgm, .npy) and so on");
+    }
+    if (last() - first() > MOST_MISSING * files_.size() + MOST_MISSING) {
+        throw Refused(Exit::no_frames, folder.string() + ": has " + std::to_string(files_.size()) +
+                                           " frames, numbered from " + std::to_string(first()) +
+                                           " to " + std::to_string(last()) +
+                                           "; remove what is no frame");
     }
 }
 

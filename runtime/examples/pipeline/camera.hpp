@@ -13,7 +13,7 @@ namespace pipeline {
 class FolderCamera {
   public:
     // Frames are files *.ppm, *.pgm and *.npy; the last number in a name is the frame's. Throws
-    // Refused if there is none, or two frames have one number.
+    // Refused if there is none, if two frames have one number, or hardly any number is there.
     explicit FolderCamera(const std::filesystem::path &folder);
 
     std::uint64_t first() const noexcept { return files_.begin()->first; }

@@ -6,6 +6,7 @@
 #include "refused.hpp"
 #include "reports.hpp"
 
+#include <csignal>
 #include <iostream>
 #include <thread>
 
@@ -13,6 +14,10 @@ namespace pipeline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t stopped = 0; // by SIGINT or SIGTERM: the frame at hand is the last one
+
+void stop(int) { stopped = 1; }
 
 struct Closer {
     void operator()(std::FILE *file) const noexcept { std::fclose(file); }
@@ -50,9 +55,12 @@ Exit run(const Options &options) {
                                                 std::chrono::duration<double>(1.0 / options.fps))
                                           : Clock::duration::zero();
     const auto check_every = static_cast<std::uint64_t>(std::max(options.fps, 1.0)); // a second
+    std::signal(SIGINT, stop);
+    std::signal(SIGTERM, stop);
     Exit ending = Exit::done;
     Clock::time_point due = Clock::now();
-    for (std::uint64_t number = camera.first(); number <= camera.last(); number++, due += period) {
+    for (std::uint64_t number = camera.first(); number <= camera.last() && stopped == 0;
+         number++, due += period) {
         std::this_thread::sleep_until(due);
         const Clock::time_point start = Clock::now();
         const Answer answer = answer_to(camera, number, model);

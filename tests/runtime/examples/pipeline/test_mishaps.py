@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 import subprocess
 import zlib
 from pathlib import Path
@@ -42,6 +43,7 @@ MISHAPS = {
     "another library": (5, "lacks the function TfLiteVersion"),
     "no frames": (6, "no frames; give a folder of frame-000001.ppm"),
     "two frames of one number": (6, "two files are frame 0"),
+    "a date among the numbers": (6, "numbered from 0 to 20261128; remove what is no frame"),
     "unknown option": (2, "there is no option --speed"),
     "k above n": (2, "--alarms 1 to that"),
 }
@@ -73,6 +75,8 @@ def cause(mishap: str, bundle: Path, frames: Path, digits: Path, program: Progra
         shutil.rmtree(frames)
     elif mishap == "two frames of one number":
         shutil.copy(frames / "frame-000000.npy", frames / "again-0.npy")
+    elif mishap == "a date among the numbers":
+        shutil.copy(frames / "frame-000000.npy", frames / "best-of-20261128.npy")
     return {
         "no interpreter": ["--tflite-lib", "libnowhere.so"],
         "another library": ["--tflite-lib", str(program.onnxruntime or "libm.so.6")],
@@ -111,6 +115,24 @@ def test_a_model_that_an_interpreter_refuses_is_a_sentence(
     ran = tflite_program.run(copy, filmed(tmp_path / "frames", [SURE]))
     assert ran.code == 4
     assert "the interpreter refuses it: " in ran.sentences
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_after_the_frame_at_hand(
+    number: signal.Signals, bundle: Path, tflite_program: Program, tmp_path: Path
+) -> None:
+    frames = filmed(tmp_path / "frames", [SURE] * 200)
+    command = [str(tflite_program.path), str(bundle), str(frames), "--fps", "50"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=tflite_program.environment
+    ) as process:
+        assert process.stdout is not None
+        first = [process.stdout.readline() for _ in range(4)]
+        process.send_signal(number)
+        lines = [json.loads(line) for line in (*first, *process.stdout)]
+    assert process.returncode == 0
+    assert lines[-1]["event"] == "summary"
+    assert lines[-1]["frames"] == len(lines) - 2 < 100
 
 
 def damage_memory(pid: int, content: bytes) -> None:
