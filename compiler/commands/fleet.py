@@ -15,6 +15,7 @@ from edgemon.compiler.fleet.page import render
 from edgemon.compiler.fleet.reading import Problems, files, reports
 from edgemon.compiler.terminal import Terminal, percent
 
+REASONS = 5  # for which lines are bad, on the terminal
 SHOWN = 10  # rows of a table on the terminal
 WRITERS = "em_window_write, Session.report and `edgemon run --reports` write them"
 
@@ -56,10 +57,12 @@ def warn(found: dict[str, Any], terminal: Terminal) -> None:
     """What was left out, and what makes the numbers doubtful."""
     bad = found["bad"]
     if bad["count"]:
+        often = sorted(bad["reasons"].items(), key=lambda r: -r[1])
+        more = f"; and for {len(often) - REASONS:,} other reasons" if len(often) > REASONS else ""
         terminal.warn(
             f"{bad['count']:,} lines or reports are bad and left out: "
-            + "; ".join(f"{n:,} times {reason}" for reason, n in bad["reasons"].items())
-            + f"; the first is {bad['first'][0]}"
+            + "; ".join(f"{n:,} times {reason}" for reason, n in often[:REASONS])
+            + f"{more}; the first is {bad['first'][0]}"
         )
     for count, what in (
         (

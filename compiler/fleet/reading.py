@@ -22,6 +22,7 @@ LOGS = (".jsonl", ".ndjson", ".json", ".log", ".emw")  # in a folder; each also 
 MOST_LINE = 1 << 24  # bytes
 CHUNK = 1 << 16
 NAMED = 20  # problems that are named one by one
+MOST_REASON = 200  # characters, which may be the log's own
 KINDS = 50  # reasons that are counted one by one
 
 
@@ -33,6 +34,8 @@ class Problems:
     first: list[str] = field(default_factory=list)
 
     def add(self, where: str, reason: str) -> None:
+        if len(reason) > MOST_REASON:
+            reason = reason[:MOST_REASON] + "..."
         self.reasons[
             reason if reason in self.reasons or len(self.reasons) < KINDS else "other"
         ] += 1

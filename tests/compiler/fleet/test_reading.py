@@ -44,6 +44,16 @@ def test_lines_that_are_no_reports_are_named_and_the_others_read(tmp_path: Path)
     assert problems.reasons["no JSON"] == 5
 
 
+def test_a_log_cannot_fill_memory_or_terminal_with_its_own_words(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    lines = ({"edgemon_window": str(n) + "x" * 100_000} for n in range(100))
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, problems = read(log)
+    assert problems.count == 100
+    assert len(problems.reasons) == reading.KINDS + 1
+    assert max(map(len, problems.first)) < 400 + len(str(log))
+
+
 def test_a_line_without_end_is_one_problem_and_takes_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
