@@ -46,6 +46,9 @@ def _plugin(program: Program, folder: Path) -> tuple[list[str], str]:
     compiler = next((cc for cc in ("cc", "gcc", "clang") if shutil.which(cc)), None)
     if compiler is None:
         return [], "no C compiler of this machine, which the counter is built with"
+    runner = Path(program.emulator.command[0]).name
+    if not runner.startswith("qemu"):
+        return [], f"{runner} is not QEMU, whose plug-in counts them"
     if absent := missing(program.emulator.command[:1]):
         return [], f"{absent[0]} is not installed, which counts them"
     built = subprocess.run(

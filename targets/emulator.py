@@ -45,6 +45,8 @@ def _emulator(table: Mapping[str, Any], folder: Path, where: str) -> Emulator:
     command = texts(table, "command", where)
     if not command:
         raise TargetError(f"{where} command = []: name the program that runs others")
+    if "/" in command[0]:  # a script beside the profile; it is run in another folder
+        command = (str((folder / command[0]).resolve()), *command[1:])
     return Emulator(
         command,
         tuple(_file(name, folder, where) for name in texts(table, "sources", where)),

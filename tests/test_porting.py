@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from edgemon import targets
 from tests.command_line import DATA, document, edgemon, refused
 from tests.conftest import ROOT
 from tests.runtime.c_compilers import C_FLAGS, C, need, run
@@ -103,6 +104,36 @@ def test_logs_that_are_none(
     path.write_text(change(log.replace("\r", "")))  # type: ignore[operator]
     command = ("target", "compare", digits_bundle, "--data", ROWS, "--log", path)
     assert said in refused(*command, code=code)
+
+
+def test_the_profile_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(
+        r"```toml\n(.*?)```", (ROOT / "docs" / "porting.md").read_text(), re.DOTALL
+    )
+    for name in ("my_uart.c", "my_board.ld"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "board.toml").write_text(text)
+    (emulator,) = targets.load(str(tmp_path / "board.toml")).emulators
+    assert emulator.command == (str(tmp_path / "flash_and_listen.sh"),)
+
+
+def test_a_script_that_runs_the_board(digits_bundle: Path, tmp_path: Path) -> None:
+    """It finds the program as its last argument, and is called for nothing else."""
+    need("gcc")
+    script = tmp_path / "flash_and_listen.sh"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec "$1"\n')
+    script.chmod(0o755)
+    (tmp_path / "board.toml").write_text(
+        'description = "on the desk"\narchitecture = "board"\nkernels = "reference"\n'
+        '[toolchain]\ncc = "gcc"\ncflags = ["-std=c11", "-Os", "-ffp-contract=off"]\n'
+        'size = "size"\n[emulator]\ncommand = ["./flash_and_listen.sh"]\n'
+        'sources = ["system.c"]\n'
+    )
+    found = document("target", "check", tmp_path / "board.toml", digits_bundle)
+    assert (found["mismatches"], found["instructions"]) == (0, None)
+    assert found["not_counted"] == "flash_and_listen.sh is not QEMU, whose plug-in counts them"
+    (call,) = (tmp_path / "calls").read_text().splitlines()
+    assert call.endswith("/program")
 
 
 def test_no_log(digits_bundle: Path, tmp_path: Path) -> None:
