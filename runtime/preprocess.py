@@ -36,7 +36,7 @@ class Preprocess:
 
     Arithmetic is float32. ``resize`` is (width, height) and equals Pillow's BILINEAR (with
     antialiasing), bit for bit on uint8 images. ``channels``: ``asis``, ``rgb`` (the same, for
-    readers), ``bgr`` (the last axis reversed) or ``gray`` (ITU-R 601 luma, as Pillow's "L").
+    readers), ``bgr`` (the channels reversed) or ``gray`` (ITU-R 601 luma, as Pillow's "L").
     ``mean`` and ``std`` have one element, or one a channel.
 
     Images have their channels last. ``layout`` says whether the model wants that too (``nhwc``) or
@@ -156,7 +156,8 @@ class Preprocess:
                 )
             v = resize_bilinear(v, *self.resize)
         if self.channels == "bgr":
-            v = _picture(v, "channels=bgr")[..., ::-1]
+            v = _picture(v, "channels=bgr")
+            v = v[..., ::-1] if v.ndim == 3 else v
         elif self.channels == "gray":
             v = _gray(_picture(v, "channels=gray"))
         with np.errstate(over="ignore", invalid="ignore"):

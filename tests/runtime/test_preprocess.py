@@ -239,3 +239,10 @@ def test_a_vector_does_not_say_how_its_colours_lie(
 def test_a_large_value_does_not_become_the_smallest_code_of_64_bits() -> None:
     codes = to_input([1e30, -1e30, 3.0], Preprocess(), InputSpec("x", (3,), "int64", 1.0))
     assert codes.tolist() == [[2**63 - 1, -(2**63), 3]]
+
+
+def test_bgr_of_an_image_without_a_channel_axis_does_not_mirror_it() -> None:
+    image = np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
+    for shape in ((2, 3), (2, 3, 1)):
+        found = Preprocess(channels="bgr").apply(image.reshape(shape))
+        np.testing.assert_array_equal(found, image.reshape(shape))

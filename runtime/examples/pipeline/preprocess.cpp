@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 namespace pipeline {
 namespace {
@@ -16,8 +15,6 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t LARGEST_SOURCE_SIDE = 16384;
 constexpr double LARGEST_TOKEN = 1 << 24;
-constexpr const char *DAMAGED =
-    "the bundle's metadata is damaged: an entry is missing or damaged; compile it again";
 
 std::string shown(const Shape &shape) {
     std::string text = "(";
@@ -56,6 +53,9 @@ void require_picture(Image &image, const std::string &step) {
 }
 
 void reverse_channels(Image &image) {
+    if (image.shape.size() == 2) {
+        return;
+    }
     const std::size_t last = image.shape.back();
     const auto reverse = [&](auto &pixels) {
         for (auto at = pixels.begin(); at != pixels.end();
@@ -199,14 +199,11 @@ const Filler FILLERS[] = {
     {"int64", 8, codes_of<std::int64_t>},
 };
 
-const Filler &filler_of(const InputSpec &spec) {
-    for (const Filler &known : FILLERS) {
-        if (spec.dtype == known.dtype) {
-            return known;
-        }
-    }
-    throw Refused(Exit::bundle,
-                  "the model's input is " + spec.dtype + ", which this pipeline cannot fill");
+// nullptr for what InputSpec::of refuses.
+const Filler *filler_of(const InputSpec &spec) noexcept {
+    const auto known = [&](const Filler &filler) { return spec.dtype == filler.dtype; };
+    const auto found = std::find_if(std::begin(FILLERS), std::end(FILLERS), known);
+    return found == std::end(FILLERS) ? nullptr : found;
 }
 
 } // namespace
@@ -215,59 +212,9 @@ const std::string &layout_of(const Preprocess &preprocess, const InputSpec &spec
     return preprocess.layout == "auto" ? spec.layout : preprocess.layout;
 }
 
-Preprocess Preprocess::of(const nlohmann::json &found) {
-    Preprocess p;
-    try {
-        p.scale = found.at("scale").get<double>();
-        p.offset = found.at("offset").get<double>();
-        p.mean = found.at("mean").get<std::vector<double>>();
-        p.deviation = found.at("std").get<std::vector<double>>();
-        if (!found.at("resize").is_null()) {
-            const auto size = found.at("resize").get<std::array<std::size_t, 2>>();
-            if (size[0] < 1 || size[1] < 1 || size[0] > 4096 || size[1] > 4096) {
-                throw Refused(Exit::bundle, DAMAGED);
-            }
-            p.resize = {size[0], size[1]};
-        }
-        p.channels = found.at("channels").get<std::string>();
-        p.layout = found.value("layout", "auto");
-    } catch (const nlohmann::json::exception &) {
-        throw Refused(Exit::bundle, DAMAGED);
-    }
-    const auto known = [](const std::string &text, std::initializer_list<const char *> of) {
-        return std::find(of.begin(), of.end(), text) != of.end();
-    };
-    if (!known(p.channels, {"asis", "rgb", "bgr", "gray"}) ||
-        !known(p.layout, {"auto", "nhwc", "nchw"}) ||
-        std::count(p.deviation.begin(), p.deviation.end(), 0.0) > 0) {
-        throw Refused(Exit::bundle, DAMAGED);
-    }
-    return p;
-}
-
-InputSpec InputSpec::of(const nlohmann::json &found) {
-    InputSpec spec;
-    try {
-        spec.name = found.at("name").get<std::string>();
-        spec.shape = found.at("shape").get<Shape>();
-        spec.dtype = found.at("dtype").get<std::string>();
-        spec.scale = found.at("scale").get<double>();
-        spec.zero_point = found.at("zero_point").get<std::int64_t>();
-        spec.layout = found.value("layout", "nhwc");
-    } catch (const nlohmann::json::exception &) {
-        throw Refused(Exit::bundle, DAMAGED);
-    }
-    filler_of(spec); // what cannot be filled is said before the first frame
-    return spec;
-}
-
 std::size_t InputSpec::element_bytes() const noexcept {
-    for (const Filler &known : FILLERS) {
-        if (dtype == known.dtype) {
-            return known.bytes;
-        }
-    }
-    return 0;
+    const Filler *filler = filler_of(*this);
+    return filler == nullptr ? 0 : filler->bytes;
 }
 
 std::vector<std::uint8_t> to_input(Image image, const Preprocess &preprocess,
@@ -294,7 +241,7 @@ std::vector<std::uint8_t> to_input(Image image, const Preprocess &preprocess,
         }
         v = std::move(moved);
     }
-    return filler_of(spec).fill(v, spec);
+    return filler_of(spec)->fill(v, spec);
 }
 
 } // namespace pipeline

@@ -20,7 +20,8 @@ from tests.runtime.c_compilers import C, need, run
 from tests.runtime.examples.pipeline.conftest import PIPELINE, require_nlohmann
 
 HERE = Path(__file__).resolve().parent
-PARTS = [PIPELINE / f"{n}.cpp" for n in ("image", "mirror", "preprocess", "resize", "sha256")]
+NAMES = ("declaration", "image", "mirror", "preprocess", "resize", "sha256")
+PARTS = [PIPELINE / f"{name}.cpp" for name in NAMES]
 FLAGS = ["-std=c++17", "-O0", "-ffp-contract=off", f"-I{PIPELINE}", f"-I{C / 'include'}", "-Wall",
          "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]  # fmt: skip
 SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
