@@ -158,6 +158,7 @@ def show(terminal: Terminal, found: Checked) -> None:
         ("artifact", found.artifact_bytes, "in flash"),
         ("code", own.code, "of the runtime with the artifact's ops, without functions not called"),
         ("read-only data", own.read_only, "of the runtime"),
+        ("both, whole", own.whole, "where the linker leaves out no function"),
         *(
             [("library", own.library, "of the toolchain, which others may share")]
             * (own.library > 0)

@@ -12,7 +12,8 @@ import pytest
 from edgemon import targets
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
-from edgemon.compiler.program.ir import Program
+from edgemon.compiler.program.ir import Builder, Program, Tap
+from edgemon.compiler.program.ir import Monitor as IrMonitor
 from edgemon.compiler.program.ops import DEVICE_OPS
 from edgemon.compiler.proof.on_target import prove_on, result_sha256
 from edgemon.compiler.proof.prove import differing_rows
@@ -118,6 +119,20 @@ def test_instructions_are_the_same_in_each_run() -> None:
     doubled = emulation.run(target, EVERY_OP, [np.concatenate([x, x]) for x in rows]).instructions
     assert doubled is not None
     assert doubled.evaluations == first.evaluations * 2
+
+
+@pytest.mark.parametrize(
+    ("elements", "board"), [(200, "microbit"), (9000, "lm3s6965evb"), (40000, "mps2-an385")]
+)
+def test_the_first_board_whose_memory_suffices(elements: int, board: str) -> None:
+    """Of a Cortex-M0+, by the workspace; a program of all three runs."""
+    b = Builder([Tap("x", "int8", 4)])
+    wide = b.node("gather", 0, tables=[np.arange(elements, dtype=np.uint32) % 4])
+    own = b.program(b.node("argmax", 0), [IrMonitor("m", b.node("sum", wide), 5, 0)])
+    rows = [np.arange(-8, 8, dtype=np.int8).reshape(4, 4)]
+    found = prove_on(emulated("cortex-m0plus"), artifact_of(own), rows)
+    found.require()
+    assert board in found.outcome.emulator
 
 
 def test_a_big_endian_host_refuses() -> None:
