@@ -125,6 +125,11 @@ void Journal::finish(const em_drift &drift) {
                  {"p99", percentile(times_us_, 99)},
                  {"max", times_us_.back()}};
     }
+    Json memory = {{"warm", nullptr}, {"most", nullptr}, {"end", resident_kb()}};
+    if (frames_ >= warm_up_) { // a shorter run says nothing about memory that stays the same
+        memory["warm"] = warm_kb_;
+        memory["most"] = most_kb_;
+    }
     write({{"event", "summary"},
            {"frames", frames_},
            {"verdicts", verdicts},
@@ -132,7 +137,7 @@ void Journal::finish(const em_drift &drift) {
            {"latency_us", times},
            {"late", late_},
            {"drift_flagged_at", drift.flagged_at},
-           {"resident_kb", {{"warm", warm_kb_}, {"most", most_kb_}, {"end", resident_kb()}}}});
+           {"resident_kb", memory}});
 }
 
 } // namespace pipeline

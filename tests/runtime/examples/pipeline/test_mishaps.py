@@ -133,6 +133,7 @@ def test_a_signal_ends_it_after_the_frame_at_hand(
     assert process.returncode == 0
     assert lines[-1]["event"] == "summary"
     assert lines[-1]["frames"] == len(lines) - 2 < 100
+    assert lines[-1]["resident_kb"]["warm"] is None
 
 
 def damage_memory(pid: int, content: bytes) -> None:
