@@ -138,11 +138,68 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
     }
 }
 
+#if !EM_SMALL
+#define MEAN_LANES 16u
+#define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
+
+/* The halving sum of eight positions, `apart` numbers from one to the next. */
+EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, size_t apart, float *sum) {
+    for (uint32_t l = 0; l < lanes; l++) {
+        const float a = x[l] + x[l + 4 * apart], b = x[l + 1 * apart] + x[l + 5 * apart];
+        const float c = x[l + 2 * apart] + x[l + 6 * apart];
+        const float d = x[l + 3 * apart] + x[l + 7 * apart];
+        const float even = a + c, odd = b + d;
+        sum[l] = even + odd;
+    }
+}
+
+/* Of `lanes` channels side by side the halving sums over five positions or more, times `share`;
+ * `lanes` is a constant at each call. */
+EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t positions,
+                                 uint32_t channels, float share, em_f32 *out) {
+    float pending[MEAN_LEVELS * MEAN_LANES];
+    uint32_t waiting = 0, leaves = 1, reversed = 0; /* leaf p: position p and those `leaves` on */
+    while (8 * leaves < positions) {
+        leaves *= 2;
+    }
+    for (uint32_t j = 0; j < leaves; j++) {
+        float *sum = pending + (size_t)waiting * lanes;
+        if (reversed + 7 * leaves < positions) {
+            sum_of_eight(lanes, x + (size_t)reversed * channels, (size_t)leaves * channels, sum);
+        } else {
+            float row[8 * MEAN_LANES];
+            for (uint32_t r = 0; r < 8; r++) {
+                const uint32_t at = reversed + r * leaves;
+                for (uint32_t l = 0; l < lanes; l++) {
+                    row[r * lanes + l] = at < positions ? x[(size_t)at * channels + l] : 0.0f;
+                }
+            }
+            sum_of_eight(lanes, row, lanes, sum);
+        }
+        waiting = em_add_complete(pending, lanes, waiting + 1, j);
+        reversed = em_next_reversed(reversed, leaves);
+    }
+    for (uint32_t l = 0; l < lanes; l++) {
+        out[l] = pending[l] * share;
+    }
+}
+#endif
+
 static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
+    const em_f32 *v = (const em_f32 *)x.data;
     const uint32_t positions = x.length / channels;
     const float share = 1.0f / (float)positions;
-    for (uint32_t c = 0; c < channels; c++) {
-        const em_terms terms = {.a = (const em_f32 *)x.data + c, .stride = channels};
+    uint32_t c = 0;
+#if !EM_SMALL
+    for (; positions > 4 && c + MEAN_LANES <= channels; c += MEAN_LANES) {
+        mean_side_by_side(MEAN_LANES, v + c, positions, channels, share, out + c);
+    }
+    for (; positions > 4 && c + 4 <= channels; c += 4) {
+        mean_side_by_side(4, v + c, positions, channels, share, out + c);
+    }
+#endif
+    for (; c < channels; c++) {
+        const em_terms terms = {.a = v + c, .stride = channels};
         const float sum = em_halving_sum(EM_STRIDED, &terms, positions);
         out[c] = sum * share;
     }

@@ -156,7 +156,7 @@ EM_ONCE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
 #else
 
 #define EM_SUM_LANES 8u
-#define EM_SUM_LEVELS 18u /* n <= 2^20 in rows of 8 */
+#define EM_SUM_LEVELS 16u /* n <= 2^20 in 64s, and a leaf that is not yet added */
 
 /* The last halvings of a vector of n elements, which has none above its own length. */
 EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
@@ -172,43 +172,65 @@ EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
 
 #define EM_SUM_SHORT 64u
 
-/* Of exactly `length` terms, a power of two up to EM_SUM_SHORT and a constant at each call: so that
- * compilers keep them in registers. */
-EM_INLINE float em_whole_sum(em_term term, const em_terms *t, size_t length) {
-    float v[EM_SUM_SHORT / 2];
-    for (size_t i = 0; i < length / 2; i++) {
-        const float first = em_term_at(term, t, i);
-        v[i] = first + em_term_at(term, t, i + length / 2);
+/* Terms from `at` to n, eight at most, then zeros. */
+EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
+    if (n - at >= EM_SUM_LANES) {
+        for (size_t l = 0; l < EM_SUM_LANES; l++) {
+            row[l] = em_term_at(term, t, at + l);
+        }
+        return;
     }
-    for (size_t half = length / 4; half > 0; half /= 2) {
-        for (size_t k = 0; k < half; k++) {
-            v[k] = v[k] + v[half + k];
+    for (size_t l = 0; l < EM_SUM_LANES; l++) {
+        row[l] = 0.0f;
+    }
+    for (size_t l = 0; l < n - at; l++) {
+        row[l] = em_term_at(term, t, at + l);
+    }
+}
+
+/* Eight rows of eight terms, `apart` terms from one row to the next, after their three halvings.
+ * Behind the last of n terms are zeros. */
+EM_INLINE void em_sum_of_rows(em_term term, const em_terms *t, size_t first, size_t apart, size_t n,
+                              float *sum) {
+    float v[EM_SUM_SHORT];
+    if (first + 7 * apart + EM_SUM_LANES <= n) {
+        for (size_t r = 0; r < 4; r++) {
+            const size_t at = first + r * apart;
+            for (size_t l = 0; l < EM_SUM_LANES; l++) {
+                const float upper = em_term_at(term, t, at + l);
+                v[r * EM_SUM_LANES + l] = upper + em_term_at(term, t, at + 4 * apart + l);
+            }
+        }
+    } else {
+        for (size_t r = 0; r < 8; r++) {
+            const size_t at = first + r * apart;
+            em_row_of_terms(term, t, at < n ? at : n, n, v + r * EM_SUM_LANES);
+        }
+        for (size_t k = 0; k < 4 * EM_SUM_LANES; k++) {
+            v[k] = v[k] + v[k + 4 * EM_SUM_LANES];
         }
     }
-    return v[0];
+    for (size_t k = 0; k < 2 * EM_SUM_LANES; k++) {
+        v[k] = v[k] + v[k + 2 * EM_SUM_LANES];
+    }
+    for (size_t l = 0; l < EM_SUM_LANES; l++) {
+        sum[l] = v[l] + v[l + EM_SUM_LANES];
+    }
 }
 
 /* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
 EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
-    if (n == EM_SUM_SHORT) {
-        return em_whole_sum(term, t, EM_SUM_SHORT);
+    float v[EM_SUM_SHORT / 2];
+    if (n > EM_SUM_SHORT / 2) {
+        em_sum_of_rows(term, t, 0, EM_SUM_LANES, n, v);
+        return em_sum_of_lanes(v, EM_SUM_LANES);
     }
-    float v[EM_SUM_SHORT];
     uint32_t length = EM_SUM_LANES;
     while (length < n) {
         length *= 2;
     }
-    uint32_t i = 0;
-    for (; i + EM_SUM_LANES <= n; i += EM_SUM_LANES) {
-        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-            v[i + l] = em_term_at(term, t, i + l);
-        }
-    }
-    for (; i < n; i++) {
-        v[i] = em_term_at(term, t, i);
-    }
-    for (; i < length; i++) {
-        v[i] = 0.0f;
+    for (uint32_t first = 0; first < length; first += EM_SUM_LANES) {
+        em_row_of_terms(term, t, first < n ? first : n, n, v + first);
     }
     for (uint32_t half = length / 2; half >= EM_SUM_LANES; half /= 2) {
         for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
@@ -220,43 +242,41 @@ EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
     return em_sum_of_lanes(v, n);
 }
 
+/* After leaf `j` of a balanced binary tree, which is the last of `waiting` rows of `lanes` sums:
+ * adds up the subtrees that are complete. Returns how many rows wait then. */
+EM_INLINE uint32_t em_add_complete(float *pending, uint32_t lanes, uint32_t waiting, uint32_t j) {
+    for (; j & 1; j >>= 1) {
+        float *sum = pending + (size_t)(waiting - 2) * lanes;
+        for (uint32_t l = 0; l < lanes; l++) {
+            sum[l] = sum[l] + sum[lanes + l];
+        }
+        waiting--;
+    }
+    return waiting;
+}
+
 /*
  * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
  * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
- * added as they are read, eight lanes side by side, and `pending` holds the subtrees that wait for
- * their siblings.
+ * added as they are read, eight at a time, and `pending` holds the subtrees that wait for their
+ * siblings.
  */
 EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
     if (n <= EM_SUM_SHORT) {
         return em_short_sum(term, t, n);
     }
-    float pending[EM_SUM_LEVELS][EM_SUM_LANES];
-    uint32_t waiting = 0, rows = 1, reversed = 0;
-    while (rows * EM_SUM_LANES < n) {
-        rows *= 2;
+    float pending[EM_SUM_LEVELS * EM_SUM_LANES];
+    uint32_t waiting = 0, groups = 2, reversed = 0; /* of eight rows */
+    while (groups * EM_SUM_SHORT < n) {
+        groups *= 2;
     }
-    for (uint32_t j = 0; j < rows; j++) {
-        float *sum = pending[waiting];
-        const uint32_t first = reversed * EM_SUM_LANES;
-        if (first + EM_SUM_LANES <= n) {
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                sum[l] = em_term_at(term, t, first + l);
-            }
-        } else {
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                sum[l] = first + l < n ? em_term_at(term, t, first + l) : 0.0f;
-            }
-        }
-        for (uint32_t k = j; k & 1; k >>= 1) {
-            waiting--;
-            for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-                pending[waiting][l] = pending[waiting][l] + pending[waiting + 1][l];
-            }
-        }
-        waiting++;
-        reversed = em_next_reversed(reversed, rows);
+    for (uint32_t j = 0; j < groups; j++) {
+        em_sum_of_rows(term, t, reversed * EM_SUM_LANES, groups * EM_SUM_LANES, n,
+                       pending + waiting * EM_SUM_LANES);
+        waiting = em_add_complete(pending, EM_SUM_LANES, waiting + 1, j);
+        reversed = em_next_reversed(reversed, groups);
     }
-    return em_sum_of_lanes(pending[0], n);
+    return em_sum_of_lanes(pending, n);
 }
 
 #endif
