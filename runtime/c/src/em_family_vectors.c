@@ -139,13 +139,13 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
 }
 
 #if !EM_SMALL
-#define MEAN_LANES 16u
+#define MEAN_LANES 8u
 #define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
 
 /* The halving sum of eight positions, `apart` numbers from one to the next. */
 EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, size_t apart, float *sum) {
     for (uint32_t l = 0; l < lanes; l++) {
-        const float a = x[l] + x[l + 4 * apart], b = x[l + 1 * apart] + x[l + 5 * apart];
+        const float a = x[l] + x[l + 4 * apart], b = x[l + apart] + x[l + 5 * apart];
         const float c = x[l + 2 * apart] + x[l + 6 * apart];
         const float d = x[l + 3 * apart] + x[l + 7 * apart];
         const float even = a + c, odd = b + d;
@@ -162,7 +162,8 @@ EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t posit
     while (8 * leaves < positions) {
         leaves *= 2;
     }
-    for (uint32_t j = 0; j < leaves; j++) {
+    uint32_t j = 0;
+    do {
         float *sum = pending + (size_t)waiting * lanes;
         if (reversed + 7 * leaves < positions) {
             sum_of_eight(lanes, x + (size_t)reversed * channels, (size_t)leaves * channels, sum);
@@ -178,7 +179,7 @@ EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t posit
         }
         waiting = em_add_complete(pending, lanes, waiting + 1, j);
         reversed = em_next_reversed(reversed, leaves);
-    }
+    } while (++j < leaves);
     for (uint32_t l = 0; l < lanes; l++) {
         out[l] = pending[l] * share;
     }
