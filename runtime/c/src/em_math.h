@@ -170,7 +170,8 @@ EM_INLINE float em_sum_of_lanes(float *lane, uint32_t n) {
     return lane[0];
 }
 
-#define EM_SUM_SHORT 64u
+#define EM_SUM_SHORT 32u
+#define EM_SUM_ROWS 64u /* terms of eight rows */
 
 /* Terms from `at` to n, eight at most, then zeros. */
 EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
@@ -192,7 +193,7 @@ EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_
  * Behind the last of n terms are zeros. */
 EM_INLINE void em_sum_of_rows(em_term term, const em_terms *t, size_t first, size_t apart, size_t n,
                               float *sum) {
-    float v[EM_SUM_SHORT];
+    float v[EM_SUM_ROWS];
     if (first + 7 * apart + EM_SUM_LANES <= n) {
         for (size_t r = 0; r < 4; r++) {
             const size_t at = first + r * apart;
@@ -220,11 +221,7 @@ EM_INLINE void em_sum_of_rows(em_term term, const em_terms *t, size_t first, siz
 
 /* Of up to EM_SUM_SHORT terms: all of them side by side, then halved, eight lanes at a time. */
 EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
-    float v[EM_SUM_SHORT / 2];
-    if (n > EM_SUM_SHORT / 2) {
-        em_sum_of_rows(term, t, 0, EM_SUM_LANES, n, v);
-        return em_sum_of_lanes(v, EM_SUM_LANES);
-    }
+    float v[EM_SUM_SHORT];
     uint32_t length = EM_SUM_LANES;
     while (length < n) {
         length *= 2;
@@ -266,8 +263,8 @@ EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
         return em_short_sum(term, t, n);
     }
     float pending[EM_SUM_LEVELS * EM_SUM_LANES];
-    uint32_t waiting = 0, groups = 2, reversed = 0; /* of eight rows */
-    while (groups * EM_SUM_SHORT < n) {
+    uint32_t waiting = 0, groups = 1, reversed = 0; /* of eight rows */
+    while (groups * EM_SUM_ROWS < n) {
         groups *= 2;
     }
     for (uint32_t j = 0; j < groups; j++) {
@@ -276,7 +273,7 @@ EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
         waiting = em_add_complete(pending, EM_SUM_LANES, waiting + 1, j);
         reversed = em_next_reversed(reversed, groups);
     }
-    return em_sum_of_lanes(pending, n);
+    return em_sum_of_lanes(pending, EM_SUM_LANES);
 }
 
 #endif
