@@ -3,7 +3,7 @@
 # make test-keras  the tests that need TensorFlow, which `make test` skips: they take minutes, and
 #                  their environment 2.5 GB
 # make test-targets  the demonstration, ResNet8 with every monitor, GTSRB and two tabular models on every
-#                  target's emulator: one hash of results for each (some fifteen minutes)
+#                  target's emulator: one hash of results for each (some ten minutes)
 # make coverage    how much of the C runtime its tests reach, under sanitizers
 # make same-artifacts BEFORE=COMMIT  do that version and this one compile the same bytes?
 # make format      format Python and C
