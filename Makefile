@@ -28,6 +28,8 @@ C_SOURCES := $(shell find runtime targets tests -name '*.c' -o -name '*.h' -o -n
 PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
 JOBS ?= 2
+# A worker of the tests a core: threads of linear algebra would wait for each other.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test test-keras test-targets coverage same-artifacts lint types unit devices system format clean
 
@@ -50,7 +52,7 @@ types: $(DEV)/installed
 
 unit: $(DEV)/installed devices
 	EDGEMON_DEVICE_PYTHONS=$(abspath $(LITERT)/bin/python):$(abspath $(TFLITE_RUNTIME)/bin/python) \
-	  $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs
+	  $(ONE_THREAD) $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs
 
 test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
@@ -59,7 +61,7 @@ test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	  tests/compiler/models/test_keras_code.py
 
 test-targets: system $(DEV)/installed
-	EDGEMON_ALL_TARGETS=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs tests/targets tests/test_target_command.py
+	EDGEMON_ALL_TARGETS=1 $(ONE_THREAD) $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs tests/targets tests/test_target_command.py
 
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage
