@@ -62,7 +62,7 @@ def run(
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
     """The JSON document of ``bit-flips --json``. ``flips``: as many bits, drawn (None: every one).
-    Rows are those of ``data`` and, up to 10,000, neighbours of the thresholds beside them."""
+    Rows: ``rows_of``."""
     bundle = Bundle.open(bundle_path)
     bundle.require_intact()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
@@ -90,7 +90,8 @@ def run(
 
 
 def rows_of(bundle: Bundle, recorded: Recording, rng: np.random.Generator) -> list[Array]:
-    """Up to 10,000 rows of each tap."""
+    """10,000 rows of each tap: those of the data, neighbours of thresholds, and for the rest rows
+    of the data that are moved a little."""
     program = bundle.artifact.program
     index = np.sort(rng.permutation(len(recorded))[:ROWS])
     rows = [np.array(recorded.codes(t.name, index)) for t in program.taps]
@@ -105,7 +106,20 @@ def rows_of(bundle: Bundle, recorded: Recording, rng: np.random.Generator) -> li
         kept = rng.permutation(np.flatnonzero(finite))[: min(missing, FROM_A_BLOCK)]
         parts.append([x[kept] for x in block])
         missing -= len(kept)
+    source = rng.integers(0, len(index), missing)
+    parts.append([_moved(x[source], rng) for x in rows])
     return [np.concatenate(x) for x in zip(*parts, strict=True)]
+
+
+def _moved(x: Array, rng: np.random.Generator) -> Array:
+    """Codes by up to two, floats by about a hundredth of the largest."""
+    if x.dtype.kind == "f":
+        largest = np.abs(x).max(axis=1, keepdims=True)
+        return np.asarray(x + rng.normal(0, 0.01, x.shape) * largest, x.dtype)
+    ends = np.iinfo(x.dtype)
+    return np.clip(x.astype(np.int64) + rng.integers(-2, 3, x.shape), ends.min, ends.max).astype(
+        x.dtype
+    )
 
 
 def count(
