@@ -117,9 +117,8 @@ def _moved(x: Array, rng: np.random.Generator) -> Array:
         largest = np.abs(x).max(axis=1, keepdims=True)
         return np.asarray(x + rng.normal(0, 0.01, x.shape) * largest, x.dtype)
     ends = np.iinfo(x.dtype)
-    return np.clip(x.astype(np.int64) + rng.integers(-2, 3, x.shape), ends.min, ends.max).astype(
-        x.dtype
-    )
+    moved = x.astype(np.int64) + rng.integers(-2, 3, x.shape)
+    return np.asarray(np.clip(moved, ends.min, ends.max), x.dtype)
 
 
 def count(
