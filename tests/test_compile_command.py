@@ -269,13 +269,13 @@ def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     free = json.loads((tmp_path / "a" / "manifest.json").read_text())
     require_prices(result.stdout, free)
-    limit = ("--budget-kb", "6", "--budget-us", "0.5")
+    limit = ("--budget-kb", "6", "--budget-us", "0.25")
     result = edgemon(*common, tmp_path / "b", *limit)
     assert result.exit_code == 0, result.stderr
     found = json.loads((tmp_path / "b" / "manifest.json").read_text())
-    assert found["budget"] == {"kilobytes": 6.0, "microseconds": 0.5}
+    assert found["budget"] == {"kilobytes": 6.0, "microseconds": 0.25}
     assert found["bytes"]["monitors"] <= 6 * 1024 < free["bytes"]["monitors"]
-    assert found["estimated_us"] <= 0.5 < free["estimated_us"]
+    assert found["estimated_us"] <= 0.25 < free["estimated_us"]
     assert "kB; " in result.stdout
     assert "us, estimated: met" in result.stdout
     assert free["budget"] == {"kilobytes": None, "microseconds": None}
