@@ -22,6 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.name.startswith(LONGEST))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Groups of tests share what is dear to make. Raises where pytest-xdist does not see them."""
+    if getattr(session.config.option, "loadgroup", False):
+        for item in session.items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                raise pytest.UsageError(f"{item.nodeid}: this pytest-xdist loses groups of tests")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def few_flips() -> None:
     """Self-test vectors of the tests' many bundles are chosen by a sixteenth of the flipped bits;
