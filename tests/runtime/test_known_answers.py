@@ -6,6 +6,7 @@ it is refused exactly when one bit differs from a strict build (or the compiler 
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -25,7 +26,8 @@ from edgemon.compiler.program.ops.op import Value
 from edgemon.compiler.program.ops.sums import halving_sum
 from edgemon.compiler.program.ops.transcendental import EXP_COEFFICIENTS
 from edgemon.runtime import _native
-from tests.runtime.c_compilers import HERE, STRICT, C, need, run
+from tests.runtime.c_compilers import C_FLAGS, HERE, PRIVATE, SOURCES, STRICT, C, need, run
+from tests.runtime.c_coverage import COUNTED, tool
 
 KNOWN = (C / "src" / "em_known_answers.c").read_text()
 REFUSED = -30  # EM_E_FLOAT
@@ -108,16 +110,17 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
 
 
 def float_artifact() -> bytes:
-    """All ops whose results floats decide, over sums of every form; one tap of 70 numbers."""
+    """All ops whose results floats decide, over sums of every form; one tap of 300 numbers."""
     rng = np.random.default_rng(3)
 
     def floats(*shape: int) -> npt.NDArray[np.float32]:
         return rng.normal(0, 1, shape).astype(np.float32).ravel()
 
-    b = Builder([Tap("x", "float32", 70)])
-    x = {n: b.node("gather", 0, tables=[np.arange(n, dtype=np.uint32)]) for n in (1, 5, 24, 70)}
+    lengths = (5, 24, 64, 70, 300)
+    b = Builder([Tap("x", "float32", 300)])
+    x = {n: b.node("gather", 0, tables=[np.arange(n, dtype=np.uint32)]) for n in (1, *lengths)}
     predicted = b.node("argmax", x[5])
-    for n in (5, 24, 70):
+    for n in lengths:
         b.node("affine", x[n], tables=[floats(3, n), floats(3)])
         b.node("distances", x[n], tables=[floats(3, n)])
         codes = rng.integers(-128, 128, 3 * n).astype(np.int8)
@@ -127,7 +130,8 @@ def float_artifact() -> bytes:
         b.node("exp", x[n])
         b.node("log", b.node("mul", x[n], x[n]))
         b.node("max", x[n])
-    b.node("reduce", x[70], tables=[np.array([2], np.uint32)])
+    for n, channels in ((70, 2), (300, 12), (300, 30), (64, 1)):
+        b.node("reduce", x[n], tables=[np.array([channels], np.uint32)])
     b.node("div", x[70], x[1])
     b.node("sub", x[70], x[1])
     b.node("add", x[24], b.node("clip", x[24], tables=[np.array([0.3], np.float32)]))
@@ -235,6 +239,46 @@ def known_words() -> Words:
     numbers = [0x7FC00000 if word == "EM_NAN" else int(word, 0) for word in found]
     assert len(numbers) == 85
     return np.array(numbers, np.uint32)
+
+
+FORMS = (
+    "em_halving_sum",
+    "em_short_sum",
+    "em_sum_of_rows",
+    "em_row_of_terms",
+    "em_sum_of_lanes",
+    "em_add_complete",
+    "mean_side_by_side",
+    "sum_of_eight",
+)
+
+
+@pytest.mark.parametrize("op", ["sum", "reduce", "affine", "distances", "kernels", "logsumexp"])
+def test_known_answers_run_every_form_of_a_sum(op: str, tmp_path: Path) -> None:
+    """Leaves of eight whole rows had none, nor means of channels side by side."""
+    clang = need("clang")
+    program, raw, merged = tmp_path / "known", tmp_path / "raw", tmp_path / "merged"
+    main = (
+        "extern int em_check_arithmetic(void);\nint main(void) { return em_check_arithmetic(); }\n"
+    )
+    (tmp_path / "main.c").write_text(main)
+    only = ["-DEDGEMON_SOME_OPS", "-DEDGEMON_FLOATS=1", f"-DEDGEMON_OP_{op.upper()}=1"]
+    sources = [tmp_path / "main.c", *SOURCES]
+    run(clang, *C_FLAGS, PRIVATE, *COUNTED, *only, *sources, "-lm", "-o", program)
+    run("env", f"LLVM_PROFILE_FILE={raw}", program)
+    run(tool(clang, "llvm-profdata"), "merge", "-sparse", raw, "-o", merged)
+    cov = run(tool(clang, "llvm-cov"), "export", program, f"-instr-profile={merged}")
+    kernel = "em_family_vectors.c" if op in ("sum", "reduce") else "em_family_dense.c"
+    seen, missed = set(), []
+    for function in json.loads(cov)["data"][0]["functions"]:
+        name = function["name"].split(":")[-1]
+        used = any(Path(file).name == kernel for file in function["filenames"])
+        if name not in FORMS or not (used or function["name"].startswith(kernel)):
+            continue
+        seen.add(name)
+        missed += [f"{name}:{r[0]}" for r in function["regions"] if r[4] == 0 and r[7] == 0]
+    assert "em_halving_sum" in seen
+    assert missed == []
 
 
 def test_the_known_answers_are_those_of_the_reference() -> None:

@@ -1,6 +1,7 @@
 /*
- * Test only: arithmetic ARTIFACT [MODE] prints the status of em_open and a hash of every result on
- * rows of its taps, which are computed even where em_open refuses. MODE: how the processor is set.
+ * Test only: arithmetic ARTIFACT [MODE] prints the status of em_open and a hash
+ * of every result on rows of its taps, which are computed even where em_open
+ * refuses. MODE: how the processor is set.
  */
 #define EM_API static
 #include "edgemon.c"
@@ -47,7 +48,8 @@ static void set_mode(const char *mode) {
     }
 }
 
-/* Some rows near 1, some small enough for products to be denormal, some denormal, one of -0. */
+/* Some rows near 1, some small enough for products to be denormal, some
+ * denormal, one of -0. */
 static uint32_t next_word(uint32_t row, uint32_t *state) {
     *state = *state * UINT32_C(1664525) + UINT32_C(1013904223);
     const uint32_t sign = *state & UINT32_C(0x80000000), bits = (*state >> 7) & UINT32_C(0x7FFFFF);
@@ -58,7 +60,7 @@ static uint32_t next_word(uint32_t row, uint32_t *state) {
 
 int main(int argc, char **argv) {
     static uint64_t file[1u << 14], workspace[1u << 12];
-    static uint32_t tap[1u << 8];
+    static uint32_t tap[1u << 9];
     FILE *from = argc >= 2 ? fopen(argv[1], "rb") : NULL;
     if (from == NULL) {
         return 2;
@@ -73,7 +75,8 @@ int main(int argc, char **argv) {
         set_mode(argv[2]);
     }
     const em_status status = em_open(&m, file, r.m.size);
-    if (check_file(&r) != EM_OK || r.m.n_taps != 1 || r.m.workspace_size > sizeof workspace) {
+    if (check_file(&r) != EM_OK || r.m.n_taps != 1 || r.m.workspace_size > sizeof workspace ||
+        em_tap_at(&r.m, 0)->length > sizeof tap / sizeof *tap) {
         return 2;
     }
     const em_tap taps[] = {{tap, EM_F32, em_tap_at(&r.m, 0)->length}};
