@@ -3,7 +3,8 @@
 from edgemon.runtime.errors import ArtifactError, BackendError, EdgemonError, InputError
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
-from edgemon.runtime.session import MonitorResult, Result, Session
+from edgemon.runtime.result import MonitorResult, Result
+from edgemon.runtime.session import Session
 
 __all__ = [
     "ArtifactError",

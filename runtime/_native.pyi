@@ -84,4 +84,45 @@ class Monitor:
     def nanoseconds(self, taps: Sequence[_Buffer], rows: int, repeats: int) -> list[float]:
         """The mean time of one evaluation over the rows in ns, once for each repeat."""
 
+@final
+class Stream:
+    """Images of one stream, one at a time. Keeps the states of a drift test (C struct `em_drift`,
+    u32) and of a window (u64, started by `window_start`)."""
+
+    def __new__(cls, monitor: Monitor, drift: _Buffer, window: _Buffer) -> Stream: ...
+    def evaluate(
+        self, taps: Sequence[_Buffer], /
+    ) -> tuple[int, int, int, bytes, tuple[float, ...]]:
+        """Evaluate and count one image: (verdict, reason, predicted class, verdict of each monitor,
+        score of each as it is shown)."""
+
+@final
+class Preparation:
+    """`preprocess.to_input` of uint8, float32 and float64 images, into `out`.
+
+    `shape` is that of an image, channels last; `table` holds what each uint8 becomes, (channels,
+    256) of the type of `out` (int8, uint8, int16 or float32); `mean` and `std` are float32
+    (channels,): one element where all channels are treated alike. A step that is not declared is
+    the identity: scale 1, offset -0, mean 0, std 1.
+    real = step * (code - zero), step 0 where `out` is not quantised.
+    """
+
+    def __new__(
+        cls,
+        shape: tuple[int, ...],
+        out: _Buffer,
+        table: _Buffer,
+        mean: _Buffer,
+        std: _Buffer,
+        scale: float,
+        offset: float,
+        step: float,
+        zero: float,
+        reverse: bool,
+        planar: bool,
+    ) -> Preparation: ...
+    def fill(self, image: _Buffer, /) -> bool:
+        """Fill `out`; False for an image that it leaves to NumPy: one of another type or shape, not
+        contiguous, or with a number that does not stay finite."""
+
 def status_text(status: int, /) -> str: ...

@@ -62,7 +62,7 @@ class Drift:
 
     @property
     def words(self) -> npt.NDArray[np.uint32]:
-        """The C struct ``em_drift``."""
+        """The C struct ``em_drift``; always the same array."""
         return self._words
 
     def reset(self) -> None:

@@ -168,6 +168,12 @@ class Monitor:
         """The report of a window, with the state of a drift test."""
         return self._native.window_write(state, drift)
 
+    def stream(
+        self, drift: npt.NDArray[np.uint32], window: npt.NDArray[np.uint64]
+    ) -> _native.Stream:
+        """Evaluates one image after the other and counts it in both states."""
+        return _native.Stream(self._native, drift, window)
+
     def _raw(self, rows: int, scores: Sequence[Array]) -> npt.NDArray[np.int64]:
         """M scores (n,) as the C runtime keeps them, (n, M)."""
         raw = np.zeros((rows, len(self.monitors)), np.int64)

@@ -273,7 +273,7 @@ def to_input(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
 def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> Array:
     """As ``to_input``, but what an integer input takes is float64, rounded and not saturated."""
     layout = preprocess.layout_of(spec)
-    needed = _image_shape(spec.shape, layout)
+    needed = image_shape(spec.shape, layout)
     v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
     if _long_axes(v.shape) != _long_axes(needed):
         raise InputError(
@@ -302,7 +302,7 @@ def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n for n in shape if n != 1)
 
 
-def _image_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+def image_shape(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     """The shape of an image, channels last, for an input of this shape."""
     return (*shape[1:], shape[0]) if layout == "nchw" and len(shape) == 3 else shape
 
@@ -312,7 +312,7 @@ def vectors_as(
 ) -> tuple[int, ...] | None:
     """(height, width, channels) that ``to_input`` makes of a vector, if there are several channels:
     whether they lie beside each other or one behind the other, a vector does not say."""
-    needed = _image_shape(spec.shape, preprocess.layout_of(spec))
+    needed = image_shape(spec.shape, preprocess.layout_of(spec))
     vector = np.asarray(image)
     several = len(needed) == 3 and needed[2] > 1 and not preprocess.resize
     flat = several and vector.shape != needed and _unflattened(vector, needed).shape == needed
@@ -327,9 +327,9 @@ def _unflattened(v: Array, shape: tuple[int, ...]) -> Array:
 def _remedy(found: tuple[int, ...], shape: tuple[int, ...], layout: str) -> str:
     """What makes an image of the shape ``found`` fit an input of this shape, if anything does."""
     other = "nhwc" if layout == "nchw" else "nchw"
-    if _long_axes(found) == _long_axes(_image_shape(shape, other)):
+    if _long_axes(found) == _long_axes(image_shape(shape, other)):
         return f"declare --preprocess layout={other}"
-    needed = _image_shape(shape, layout)
+    needed = image_shape(shape, layout)
     if len(_long_axes(found)) < 2 or not 2 <= len(needed) <= 3:
         return f"give {math.prod(needed)} values an image"
     image, target = _with_channels(found), _with_channels(needed)

@@ -230,6 +230,11 @@ class Window:
         self._words = np.zeros(size // 8, np.uint64)
         monitor.start_window(self._words)
 
+    @property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The C struct ``em_window_report`` and its records; always the same array."""
+        return self._words
+
     def update(self, found: Evaluation) -> None:
         """Counts the rows of an evaluation."""
         self._monitor.update_window(self._words, found)

@@ -6,6 +6,8 @@
  */
 #include "batches.h"
 #include "monitor_object.h"
+#include "preparations.h"
+#include "streams.h"
 #include "windows.h"
 
 #include <float.h>
@@ -293,6 +295,13 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int add_type(PyObject *module, const char *name, PyType_Spec *spec) {
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    const int added = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
+    Py_XDECREF(type);
+    return added;
+}
+
 static int module_exec(PyObject *module) {
     module_state *state = PyModule_GetState(module);
     state->error = PyErr_NewExceptionWithDoc(
@@ -304,7 +313,11 @@ static int module_exec(PyObject *module) {
     if (state->monitor_type == NULL) {
         return -1;
     }
-    return PyModule_AddObjectRef(module, "Monitor", state->monitor_type);
+    return PyModule_AddObjectRef(module, "Monitor", state->monitor_type) < 0 ||
+                   add_type(module, "Stream", &stream_spec) < 0 ||
+                   add_type(module, "Preparation", &preparation_spec) < 0
+               ? -1
+               : 0;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {

@@ -13,8 +13,7 @@ static em_window_class *classes_in(const Py_buffer *state, size_t n_monitors) {
     return (em_window_class *)(void *)(monitors_in(state) + n_monitors);
 }
 
-/* An aligned buffer of u64 for a head and more; 0, or -1 with a Python error and nothing held. */
-static int acquire_state(PyObject *object, Py_buffer *state) {
+int acquire_state(PyObject *object, Py_buffer *state) {
     if (PyObject_GetBuffer(object, state, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
         return -1;
     }
@@ -27,8 +26,7 @@ static int acquire_state(PyObject *object, Py_buffer *state) {
     return -1;
 }
 
-/* The window whose records lie in `state`; 0, or -1 with a Python error if they do not. */
-static int window_in(const Py_buffer *state, em_window *window) {
+int window_in(const Py_buffer *state, em_window *window) {
     memcpy(&window->report, state->buf, sizeof window->report);
     const size_t n = window->report.n_monitors;
     if ((size_t)state->len + 4 != EM_WINDOW_BYTES(n, window->report.n_classes) ||

@@ -9,7 +9,8 @@ import pytest
 
 from edgemon.runtime.errors import ArtifactError, EdgemonError, InputError
 from edgemon.runtime.evaluation import Verdict
-from edgemon.runtime.session import ALL_AGREE, MONITOR, Session
+from edgemon.runtime.result import ALL_AGREE
+from edgemon.runtime.session import MONITOR, Session
 
 MODEL = "model.tapped.tflite"
 
