@@ -350,3 +350,21 @@ def op_times(
         return
     study.show(terminal, found)
     terminal.document(found.to_json())
+
+
+@app.command(name="op-bounds")
+def op_bounds(
+    cc: Annotated[str | None, typer.Option("--cc", help="C compiler; default cc.")] = None,
+    only: Annotated[str, typer.Option("--only", help="Only ops whose name contains this.")] = "",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Of interleaved timing.")] = 60,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Each op of the C runtime beside plain C at -O3, beside -Os and beside reading its bytes."""
+    from edgemon.bench.bounds import run as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    with terminal.stage("timing ops and plain C") as progress:
+        found = study.measure(cc, only, rounds, progress)
+    study.show(terminal, found)
+    terminal.document(study.to_json(found))

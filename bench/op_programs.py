@@ -44,6 +44,15 @@ def probes() -> Iterator[Probe]:
                 yield _probe(f"{name} of {dtype}[{length}], {size}", dtype, length, make(size))
 
 
+def single_ops() -> Iterator[tuple[Probe, Probe]]:
+    """Every program of one op on a tap, in several sizes, and the same without that op."""
+    for probe in probes():
+        nodes = probe.program.nodes
+        if len(nodes) == 2:  # the other one is the predicted class
+            tap = probe.program.taps[1]
+            yield probe, _probe("nothing", tap.dtype, tap.length, lambda _b, _x, _p: None)
+
+
 def _probe(name: str, dtype: str, length: int, add: Add) -> Probe:
     scale = 1.0 if dtype == "float32" else 0.1
     builder = Builder([Tap("classes", "int8", CLASSES, 0.1), Tap("x", dtype, length, scale)])
