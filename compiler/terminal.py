@@ -28,6 +28,7 @@ from rich.table import Table
 
 from edgemon.compiler.reporter import Progress as Callback
 from edgemon.compiler.reporter import Reporter, unseen
+from edgemon.compiler.timings import timed
 from edgemon.runtime.untrusted import printable
 
 STDERR = 2
@@ -58,6 +59,11 @@ class Terminal(Reporter):
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callback]:
+        with timed(name), self._shown(name) as progress:
+            yield progress
+
+    @contextmanager
+    def _shown(self, name: str) -> Iterator[Callback]:
         if not self.err.is_terminal:
             yield unseen
             return

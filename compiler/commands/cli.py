@@ -204,10 +204,17 @@ def compile_(
     ] = 0,
     c_header: Annotated[bool, typer.Option(help="Also write the monitor as a C array.")] = False,
     force: Annotated[bool, typer.Option(help="Replace an existing bundle.")] = False,
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings", help="Say where the time went, by step and by monitor, and the memory."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
-    from edgemon.compiler.commands.summary import show_compiled
+    from edgemon.compiler import timings as pieces
+    from edgemon.compiler.commands.summary import show_compiled, show_timings
     from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.models.selection import Selection
@@ -246,9 +253,13 @@ def compile_(
         budget_kb=budget_kb,
         budget_us=budget_us,
     )
-    manifest = compile_bundle(model, Sources(data, fit, calibrate, test), out, options, terminal)
+    sources = Sources(data, fit, calibrate, test)
+    with pieces.recorded(timings) as found:
+        manifest = compile_bundle(model, sources, out, options, terminal)
     show_compiled(terminal, out, manifest)
-    terminal.document(manifest)
+    if timings:
+        show_timings(terminal, found.pieces)
+    terminal.document({**manifest, **({"timings": found.pieces} if timings else {})})
 
 
 def _promise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,6 +74,25 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
             terminal.warn(finding["text"])
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")
+
+
+def show_timings(terminal: Terminal, pieces: Sequence[schema.Timing]) -> None:
+    """A table; pieces of a piece are indented."""
+    whole = [p for p in pieces if p["level"] == 0]
+    rows = [
+        (
+            "  " * p["level"] + p["stage"], round(p["seconds"], 2), round(p["cpu_seconds"], 2),
+            round(p["peak_memory_bytes"] / 1e6),
+        )
+        for p in pieces
+    ]  # fmt: skip
+    seconds = round(sum(p["seconds"] for p in whole), 2)
+    cpu = round(sum(p["cpu_seconds"] for p in whole), 2)
+    rows.append(("all", seconds, cpu, max(row[3] for row in rows)))
+    terminal.table(
+        ("stage", "seconds", "CPU s", "peak MB so far"), rows,
+        title="where the time went (CPU with workers that have ended; peak of this process)",
+    )  # fmt: skip
 
 
 def unranked(monitor: schema.Monitor) -> tuple[Any, ...]:

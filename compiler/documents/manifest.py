@@ -443,7 +443,23 @@ class PeakMemory(TypedDict):
     largest_worker: int  # 0 where unknown
 
 
+class Timing(TypedDict):
+    """A piece of a compile's work."""
+
+    stage: str  # a step of the pipeline, or within fitting the kind of a monitor
+    level: int  # 0: a step; 1: a part of the step before it, and so on
+    seconds: float  # on the wall
+    cpu_seconds: float  # of this process and of workers that ended
+    peak_memory_bytes: int  # of this process, from its start to the piece's end
+
+
 class Compiled(Manifest):
     """What ``compile --json`` prints: the manifest, and what differs from run to run."""
 
     peak_memory_bytes: PeakMemory
+
+
+class Timed(Compiled):
+    """What ``compile --json --timings`` prints."""
+
+    timings: list[Timing]  # pieces in the order in which they began

@@ -28,6 +28,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.timings import timed
 from edgemon.targets import Budget
 
 SMALL_FIT = 1 << 22  # elements of what is learned from
@@ -116,11 +117,12 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         self.check_taps()
         self.check_settings()
         self.check_rows(recording)
-        if self.members or len(recording) * recording.width(self.taps) > SMALL_FIT:
-            self._fit(recording)
-        else:
-            with threadpool_limits(1):  # threads of linear algebra would wait for each other
+        with timed(self.kind):
+            if self.members or len(recording) * recording.width(self.taps) > SMALL_FIT:
                 self._fit(recording)
+            else:
+                with threadpool_limits(1):  # threads of linear algebra would wait for each other
+                    self._fit(recording)
         return self
 
     @abstractmethod
