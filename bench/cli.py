@@ -368,3 +368,26 @@ def op_bounds(
         found = study.measure(cc, only, rounds, progress)
     study.show(terminal, found)
     terminal.document(study.to_json(found))
+
+
+@app.command()
+def scaling(
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the sweeps: a file that ends in .svg, .png or .pdf.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Of interleaved timing.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """How time and bytes grow with features, classes, trees, boxes, bins and rows."""
+    from edgemon.bench import scaling as study
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    if plot is not None:
+        study.require_plot(plot)
+    with terminal.stage("timing sweeps") as progress:
+        found = study.measure(rounds, progress)
+    if plot is not None:
+        study.plot(found, plot)
+    study.show(terminal, found)
+    terminal.document(study.to_json(found))

@@ -28,6 +28,16 @@ class Probe:
     program: Program
 
 
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Programs of one op that grow in one way, each beside the same without the op."""
+
+    what: str  # grows
+    of: str  # the op, and what stays
+    sizes: tuple[int, ...]
+    programs: tuple[tuple[Probe, Probe], ...]
+
+
 def probes() -> Iterator[Probe]:
     """Every part in several sizes."""
     for count in (1, 4, 16, 64):
@@ -50,7 +60,31 @@ def single_ops() -> Iterator[tuple[Probe, Probe]]:
         nodes = probe.program.nodes
         if len(nodes) == 2:  # the other one is the predicted class
             tap = probe.program.taps[1]
-            yield probe, _probe("nothing", tap.dtype, tap.length, lambda _b, _x, _p: None)
+            yield probe, _nothing(tap.dtype, tap.length)
+
+
+def sweeps() -> Iterator[Sweep]:
+    """What grows, and how the programs of one op grow with it."""
+    for what, of, sizes, make in (
+        ("features", "affine of 10 rows", (64, 128, 256, 512, 1024, 2048, 4096), None),
+        ("classes", "distances of 64 features", (8, 16, 32, 64, 128, 256, 512), _distances),
+        ("trees", "trees of depth 6", (4, 8, 16, 32, 64, 128, 256), _forest),
+        ("boxes", "boxes of 64 features", (2, 4, 8, 16, 32, 64, 128), _boxes),
+        ("bins", "tables of 64 features", (8, 16, 32, 64, 128, 256, 512), _lookups),
+    ):
+        programs = []
+        for size in sizes:
+            length, add = (size, _affine(CLASSES)) if make is None else (64, make(size))
+            programs.append((_probe(of, "float32", length, add), _nothing("float32", length)))
+        yield Sweep(what, of, sizes, tuple(programs))
+
+
+def _forest(trees: int) -> Add:
+    return _trees((trees, 6))
+
+
+def _nothing(dtype: str, length: int) -> Probe:
+    return _probe("nothing", dtype, length, lambda _b, _x, _p: None)
 
 
 def _probe(name: str, dtype: str, length: int, add: Add) -> Probe:
