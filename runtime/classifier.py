@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -51,6 +51,10 @@ class Classifier(ABC):
     def view(self, position: int) -> npt.NDArray[Any]:
         """The output, or at ``INPUT`` the input, flat, in memory that the next ``invoke``
         overwrites: drop it before."""
+
+    def reader(self, position: int) -> Callable[[], npt.NDArray[Any]]:
+        """What gives ``view`` again and again, in any shape, at the least cost."""
+        return lambda: self.view(position)
 
     def output(self, position: int) -> npt.NDArray[Any]:
         """A copy of it."""

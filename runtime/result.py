@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from edgemon.runtime.evaluation import Verdict
@@ -59,7 +58,7 @@ class Result:
         own = self.__dict__
         make = own.get(_MAKER)
         if make is not None and name in _LATER:
-            own.update(make())
+            own.update(make[0].texts(*make[1:]))
             own.pop(_MAKER, None)
         if name not in own:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -90,13 +89,15 @@ class Results:
         """Of an evaluation: the verdicts and scores are those of the monitors."""
         decisive = max(verdicts.find(verdict), 0)
         found: Result = object.__new__(Result)
-        found.__dict__.update(
-            prediction=prediction,
-            label=self._labels[prediction] if 0 <= prediction < len(self._labels) else "",
-            verdict=VERDICTS[verdict],
-            score=scores[decisive] if prediction >= 0 else NAN,
-            _make=partial(self._texts, status, decisive, VERDICTS[verdict], verdicts, scores),
-        )
+        worst = VERDICTS[verdict]
+        state = {
+            "prediction": prediction,
+            "label": self._labels[prediction] if 0 <= prediction < len(self._labels) else "",
+            "verdict": worst,
+            "score": scores[decisive] if prediction >= 0 else NAN,
+            _MAKER: (self, status, decisive, worst, verdicts, scores),
+        }
+        object.__setattr__(found, "__dict__", state)  # a result is frozen
         return found
 
     def fault(self, reason: str) -> Result:
@@ -108,10 +109,11 @@ class Results:
         )
         return Result(-1, "", Verdict.FAULT, NAN, reason, monitors)
 
-    def _texts(
+    def texts(
         self, status: int, decisive: int, verdict: Verdict, verdicts: bytes,
         scores: tuple[float, ...],
     ) -> dict[str, Any]:  # fmt: skip
+        """What a result makes when it is first read."""
         monitors = tuple(
             MonitorResult(name, VERDICTS[own], score, threshold)
             for name, own, score, threshold in zip(

@@ -160,7 +160,7 @@ class Session:
         return results
 
     def _answer(self, x: Array) -> Result:
-        return self._results.result(*self._stream.evaluate(self._taps.read(x)))
+        return self._results.result(*self._stream.evaluate(self._taps.shaped(x)))
 
     def _fault(self, error: NotFiniteError) -> Result:
         self._drift.update_faults()

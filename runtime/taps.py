@@ -26,6 +26,7 @@ class TapReader:
         self._classifier = classifier
         self._positions = tuple(positions)
         self._mirrored = tuple(view == MIRROR for view in views)
+        self._readers = [classifier.reader(position) for position in positions]
         # Of the input tensor; 0, the batch axis, where there is no second inference.
         self.mirror_axis = width_axis(spec, preprocess) if any(self._mirrored) else 0
 
@@ -47,6 +48,13 @@ class TapReader:
             self._classifier.view(position) if values is None else values
             for position, values in zip(self._positions, kept, strict=True)
         ]
+
+    def shaped(self, x: Array) -> list[Array]:
+        """As ``read``, each tap in the shape of its tensor."""
+        if self.mirror_axis:
+            return self.read(x)
+        self._classifier.invoke(x)
+        return [reader() for reader in self._readers]
 
     def copy(self, x: Array, out: Sequence[Array]) -> None:
         """The taps of one input tensor, each into a flat array of its type."""

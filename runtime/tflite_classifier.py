@@ -73,6 +73,9 @@ class TfliteClassifier(Classifier):
             outputs = self._interpreter.get_output_details()
         except (ValueError, RuntimeError) as error:
             raise BackendError(f"{model}: the interpreter refuses it: {reason(error)}") from None
+        self._first = self._inputs[0]["index"] if self._inputs else -1
+        self._reset = self._interpreter.reset_all_variables  # bound once: an image takes each
+        self._set, self._run = self._interpreter.set_tensor, self._interpreter.invoke
         self._x = np.zeros(0, np.float32)  # the last input: the interpreter's own is overwritten
         self._views: list[Callable[[], Array]] = [
             self._interpreter.tensor(detail["index"]) for detail in outputs
@@ -97,9 +100,9 @@ class TfliteClassifier(Classifier):
     def invoke(self, x: Array) -> None:
         # State that a model keeps between calls (an LSTM's) is cleared: one image, one answer.
         try:
-            self._interpreter.reset_all_variables()
-            self._interpreter.set_tensor(self._inputs[0]["index"], x)
-            self._interpreter.invoke()
+            self._reset()
+            self._set(self._first, x)
+            self._run()
             self._x = x
         except ValueError as error:
             raise InputError(f"the model's input does not fit: {reason(error)}") from None
@@ -120,6 +123,10 @@ class TfliteClassifier(Classifier):
         if position == INPUT:
             return self._x.reshape(-1)
         return self._views[position]().reshape(-1)
+
+    def reader(self, position: int) -> Callable[[], Array]:
+        # Called for every image: the memory may have moved since the last.
+        return (lambda: self._x) if position == INPUT else self._views[position]
 
     @staticmethod
     def backend() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,17 @@ def test_the_extension_refuses_other_states(bundle: Path) -> None:
     assert reason < 0
     with pytest.raises(TypeError):
         stream.evaluate(None)  # type: ignore[arg-type]
+
+
+def test_threads_in_one_stream_do_not_share_its_workspace(bundle: Path) -> None:
+    session = Session(bundle)
+    images = np.random.default_rng(5).normal(size=(8, 4)).astype(np.float32)
+    taps = [[t.copy() for t in session._taps.read(session._prepared(x))] for x in images]
+    alone = [session._stream.evaluate(t) for t in taps]
+
+    def many(i: int) -> bool:
+        return all(session._stream.evaluate(taps[i]) == alone[i] for _ in range(2000))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(many, range(len(taps))))
+    assert session.drift.images == len(taps) * 2001
