@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
@@ -29,6 +30,7 @@ from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
 TEMPERATURES = (0.05, 20.0)
+BLOCK_ELEMENTS = 1 << 18  # of logits at a time
 
 
 class OutputScore(MonitorEstimator):
@@ -84,16 +86,24 @@ class TemperatureMonitor(SoftmaxMonitor):
         super()._fit(recording)
         z = logits_values(recording, self.taps[0])
         labels = np.asarray(recording.labels)
-        rows = np.arange(len(z))
+        step = max(1, BLOCK_ELEMENTS // z.shape[1])  # rows: many classes of many rows are large
+        blocks = [slice(start, start + step) for start in range(0, len(z), step)]
 
         def loss(log_t: float) -> float:
-            return float(-log_softmax(z / np.exp(log_t), axis=1)[rows, labels].mean())
+            each = [_log_likelihoods(z[b] / np.exp(log_t), labels[b]) for b in blocks]
+            return float(-np.concatenate(each).mean())
 
         bounds = tuple(np.log(TEMPERATURES))
         self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
     def details(self) -> dict[str, Any]:
         return {"temperature": self.temperature_}
+
+
+def _log_likelihoods(z: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Of the label of each row of logits (n, C), (n,)."""
+    found: npt.NDArray[Any] = log_softmax(z, axis=1)[np.arange(len(z)), labels]
+    return found
 
 
 class EntropyMonitor(OutputScore):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import spearmanr
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors import MONITORS, parse
+from edgemon.compiler.monitors import MONITORS, output_scores, parse
 from edgemon.compiler.recording.recording import Recording
 from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import make_recording
@@ -56,6 +57,23 @@ def test_temperature_has_the_least_negative_log_likelihood(rows: Recording) -> N
     assert all(loss(t) <= loss(t * factor) + 1e-9 for factor in (0.5, 0.9, 1.1, 2.0))
     expected = formula("softmax", logits(rows) / t)
     np.testing.assert_allclose(real_scores(monitor, rows), expected, rtol=1e-6)
+
+
+def test_the_temperature_of_many_rows_of_many_classes_takes_little_more_than_their_logits(
+    rows: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = MONITORS["msp_t"](taps=("logits",)).fit(rows).details()
+    monkeypatch.setattr(output_scores, "BLOCK_ELEMENTS", 1 << 8)
+    assert MONITORS["msp_t"](taps=("logits",)).fit(rows).details() == whole  # to the last bit
+    many = make_recording(tmp_path, "float32", 20_000, 3)
+    size = logits(many).nbytes
+    tracemalloc.start()
+    try:
+        MONITORS["msp_t"](taps=("logits",)).fit(many)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * size, peak / size  # all at once: 5.6 times
 
 
 def test_an_odd_temperature_is_refused() -> None:
