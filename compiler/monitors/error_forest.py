@@ -79,7 +79,7 @@ class ForestMonitor(WholeNetworkMonitor):
             self.trees, max_depth=self.max_depth, min_samples_leaf=self.min_rows,
             class_weight="balanced", bootstrap=self.trees > 1, random_state=self.seed,
             max_features="sqrt" if self.trees > 1 else None,
-        ).fit(joined_values(recording, self.taps), ~recording.correct)  # fmt: skip
+        ).fit(joined_values(recording, self.taps, np.float32), ~recording.correct)  # fmt: skip
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
         trees = [t.tree_ for t in self.forest_.estimators_]

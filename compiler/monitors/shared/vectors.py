@@ -9,16 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.program.ir import Builder, Tap
-from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
 LEAST_PROBABILITY = 2.0**-40  # is added to each, so that 0 has a logarithm
 
 Floats = npt.NDArray[np.float64]
 
 
-def joined_values(recording: Recording, taps: Sequence[str]) -> Floats:
-    """(n, width): the features of all taps side by side; same as ``joined``."""
-    return np.concatenate([recording.features(name) for name in taps], axis=1)
+def joined_values(
+    recording: Recording, taps: Sequence[str], dtype: npt.DTypeLike = np.float64
+) -> Floats:
+    """(n, width): the features of all taps side by side; same as ``joined``. Trees learn from
+    float32."""
+    whole = np.empty((len(recording), recording.width(taps)), dtype)
+    step = max(1, BLOCK_ELEMENTS // max(1, whole.shape[1]))
+    for start in range(0, len(whole), step):  # all taps beside the whole would be as much again
+        rows = np.arange(start, min(start + step, len(whole)))
+        np.concatenate(
+            [recording.features(name, rows) for name in taps], axis=1,
+            out=whole[start : start + step], casting="same_kind",
+        )  # fmt: skip
+    return whole
 
 
 def joined(builder: Builder, taps: Sequence[str]) -> int:

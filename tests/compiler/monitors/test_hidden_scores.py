@@ -144,10 +144,20 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
     monitor = MONITORS["boosted_opinion"](taps=("features",), rule="disagreement")
     x = rng.random((4000, 4))
     labels = np.where(x[:, 0] < 0.95, 0, np.where(x[:, 1] < 0.5, 1, 2))
-    recording = SimpleNamespace(
-        labels=labels, n_classes=3, features=lambda _name: x, taps=builder.taps
+
+    class Made(SimpleNamespace):
+        def __len__(self) -> int:
+            return len(x)
+
+    monitor._fit(
+        Made(
+            labels=labels,
+            n_classes=3,
+            taps=builder.taps,
+            width=lambda _names: 4,
+            features=lambda _name, rows=slice(None): x[rows],
+        )  # fmt: skip
     )
-    monitor._fit(recording)
     predicted = builder.node("argmax", 0)
     score = monitor.lower(builder, predicted)
     program = quantise(builder.program(predicted, [ProgramMonitor("m", score.id, 0.0, 0.0)]))
