@@ -156,7 +156,7 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
             taps=builder.taps,
             width=lambda _names: 4,
             features=lambda _name, rows=slice(None): x[rows],
-        )  # fmt: skip
+        )
     )
     predicted = builder.node("argmax", 0)
     score = monitor.lower(builder, predicted)
