@@ -28,6 +28,7 @@ class Options:
     monitors: str = AUTO
     profile: str = "errors"
     mirror: bool = False  # may the fusion of the profile read the mirrored image?
+    early_exit: bool = False  # may the time of trees depend on the input?
     thresholds: str = "guaranteed"  # or "method": those that a method brings
     taps: str = ""
     selection: Selection = field(default_factory=Selection)  # of the model's outputs and inputs
@@ -57,6 +58,7 @@ class Options:
         """What the bundle depends on."""
         return {
             "monitor": self.monitors, "profile": self.profile, "mirror": self.mirror,
+            "early_exit": self.early_exit,
             "thresholds": self.thresholds, "taps": self.taps, "seed": self.seed,
             "target": targets.name_of(self.target), "certify_kernels": self.certify_kernels,
             "output": self.selection.output,

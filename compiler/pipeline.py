@@ -10,7 +10,7 @@ import logging
 import resource
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors import MonitorEstimator, parse
 from edgemon.compiler.opening import open_all
 from edgemon.compiler.options import Options
+from edgemon.compiler.program.quantise import early
 from edgemon.compiler.promise.drift import guard as drifts
 from edgemon.compiler.promise.realised import Realised, realised
 from edgemon.compiler.promise.thresholds import Promise
@@ -169,7 +170,24 @@ def _fit(
             "--certify-kernels: no threshold is calibrated, so that none holds under further "
             "kernel sets; use --thresholds guaranteed"
         )
-    return fitted
+    return _early(fitted, reporter) if options.early_exit else fitted
+
+
+def _early(fitted: Fitted, reporter: Reporter) -> Fitted:
+    """The same scores, with trees that are left at their leaves."""
+    program = early(fitted.program)
+    found = sum(node.op == "early_trees" for node in program.nodes)
+    if not found:
+        reporter.warn(
+            "--early-exit changes nothing here: no monitor has trees whose leaves differ much in "
+            "depth; the others take the same few steps whatever the input"
+        )
+    else:
+        reporter.note(
+            f"--early-exit: the time of {found} node(s) of trees depends on the input; the "
+            "work that is stated is its bound"
+        )
+    return replace(fitted, program=program)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,14 @@ def compile_(
             help="auto may also read a second inference, on the left-right mirrored image.",
         ),
     ] = False,
+    early_exit: Annotated[
+        bool,
+        typer.Option(
+            "--early-exit",
+            help="Leave each tree at its leaf: fewer instructions, for cores that pay for each. "
+            "The time then depends on the input; its bound stays.",
+        ),
+    ] = False,
     thresholds: Annotated[
         str,
         typer.Option(help="guaranteed: calibrated; method: those that a method brings, if any."),
@@ -228,6 +236,7 @@ def compile_(
         monitors=monitor,
         profile=profile,
         mirror=mirror,
+        early_exit=early_exit,
         thresholds=thresholds,
         taps=taps,
         selection=Selection.parse(output, input_ or ()),

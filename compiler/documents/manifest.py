@@ -77,6 +77,7 @@ class Options(TypedDict):
     monitor: str  # --monitor
     profile: str  # what auto guards against: "errors" or "scod"
     mirror: bool  # may a fusion read the mirrored image?
+    early_exit: bool  # may the time of trees depend on the input?
     thresholds: str  # "guaranteed", or "method": those that a method prescribes
     taps: str  # --taps; "": those that monitors ask for
     seed: int  # of every random choice

@@ -31,7 +31,7 @@ from edgemon.runtime.names import UNIQUE_PART, stored_name
 Array = npt.NDArray[Any]
 
 MAGIC = b"\x8eEMON\r\n\x1a"
-MAJOR, MINOR, CANARY = 1, 2, 0x01020304
+MAJOR, MINOR, CANARY = 1, 3, 0x01020304
 NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
@@ -101,6 +101,7 @@ def write(artifact: Artifact) -> bytes:
         )  # fmt: skip
         n_tables += count
         workspace = _up(workspace + value.length * np.dtype(value.dtype).itemsize, 8)
+        workspace = _up(workspace + OPS[node.op].scratch(program.value(node.inputs[0])), 8)
     if workspace > MAX_WORKSPACE:
         raise CompileError(
             f"the program needs {workspace} bytes of workspace; the format permits {MAX_WORKSPACE}"

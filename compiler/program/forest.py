@@ -17,7 +17,7 @@ from edgemon.compiler.errors import CompileError
 
 Array = npt.NDArray[Any]
 
-Row = tuple[int, float, int, float]  # feature, threshold, left, value of a node
+Row = tuple[int, float, int, Any]  # feature, threshold, left, value(s) of a node
 
 MAX_NODES = 65536
 # A leaf's threshold: no finite input exceeds it, so a step from a leaf stays there.
@@ -40,9 +40,50 @@ class Forest:
     feature: npt.NDArray[np.int64]  # (N,)
     threshold: Array  # (N,) int64, float32 or float64
     left: npt.NDArray[np.int64]  # (N,)
-    value: Array  # (N,) int64 (device) or float64 (real); 0 in inner nodes
+    value: Array  # (N,) or (N, outputs), int64 (device) or float64 (real); 0 in inner nodes
     roots: tuple[int, ...]  # (T,)
     depths: tuple[int, ...]  # (T,) steps from root to the deepest leaf
+
+    @property
+    def outputs(self) -> int:
+        """Sums that the forest gives."""
+        return 1 if self.value.ndim == 1 else int(self.value.shape[1])
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The node after each tree."""
+        return (*self.roots[1:], self.left.size)
+
+    def sums(self, x: Array) -> Array:
+        """(rows, outputs) of x (rows, D)."""
+        found = self.value[self.leaves(x)]
+        summed: Array = found.sum(axis=1).reshape(len(x), self.outputs)
+        return summed
+
+    def parts_of(self, most: int) -> list[Forest]:
+        """Forests whose sums add up to this one's, with at most ``most`` nodes each. Raises
+        CompileError where one tree has more."""
+        parts: list[Forest] = []
+        first, ends = 0, self.ends
+        for t, end in enumerate(ends):
+            if end - self.roots[t] > most:
+                raise CompileError(
+                    f"trees: tree {t} has {end - self.roots[t]:,} nodes, and a table holds "
+                    f"{most:,}; bound its depth or its leaves when it is trained"
+                )
+            if t + 1 == len(ends) or ends[t + 1] - self.roots[first] > most:
+                parts.append(self._between(first, t + 1))
+                first = t + 1
+        return parts
+
+    def _between(self, first: int, last: int) -> Forest:
+        """The trees from ``first`` to before ``last``."""
+        start = self.roots[first]
+        at = slice(start, self.ends[last - 1])
+        return Forest(
+            self.feature[at], self.threshold[at], self.left[at] - start, self.value[at],
+            tuple(r - start for r in self.roots[first:last]), self.depths[first:last],
+        )  # fmt: skip
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
@@ -51,11 +92,12 @@ class Forest:
     @classmethod
     def from_sklearn(cls, trees: Sequence[Any], values: Sequence[Array]) -> Forest:
         """A real forest of fitted ``sklearn.tree._tree.Tree`` objects; ``values[t][node]`` is the
-        value that node would have as a leaf of tree t. Thresholds are as scikit-learn compares
-        them: with the input rounded to float32."""
+        value, or the vector of values, that node would have as a leaf of tree t. Thresholds
+        are as scikit-learn compares them: with the input rounded to float32."""
         rows: list[Row] = []
         roots: list[int] = []
         depths: list[int] = []
+        nothing = np.zeros_like(np.asarray(values[0][0], np.float64))
         for tree, leaf_values in zip(trees, values, strict=True):
             roots.append(len(rows))
             thresholds = _before_rounding(tree.threshold).tolist()
@@ -65,10 +107,10 @@ class Forest:
                 below: list[int] = []
                 for node in level:
                     if tree.children_left[node] < 0:
-                        rows.append((0, np.inf, len(rows), float(leaf_values[node])))
+                        rows.append((0, np.inf, len(rows), leaf_values[node]))
                     else:
                         test = int(tree.feature[node]), thresholds[node]
-                        rows.append((*test, following + len(below), 0.0))
+                        rows.append((*test, following + len(below), nothing))
                         below += [tree.children_left[node], tree.children_right[node]]
                 level, depth = below, depth + bool(below)
             depths.append(depth)
@@ -89,14 +131,16 @@ class Forest:
 
     def pack(self, dtype: str) -> tuple[Array, Array, Array]:
         """The op's tables for a tap of this dtype (float64: a real program)."""
-        links = (self.feature + (self.left << 16)).astype(np.uint32)
+        links = self.feature + (self.left << 16)
         roots = np.array([self.roots, self.depths], np.uint32).T.ravel()
         if dtype == "float64":
             nodes = np.stack([self.threshold, links.astype(np.float64)], axis=1).ravel()
-            return nodes, self.value.astype(np.float64), roots
+            return nodes, self.value.astype(np.float64).ravel(), roots
         word = self.threshold.astype(np.float32 if dtype == "float32" else np.int32)
-        nodes = np.stack([word.view(np.uint32), links], axis=1).ravel()
-        return nodes, self.value.astype(np.int32), roots
+        if self.left.size > MAX_NODES:
+            raise CompileError(f"trees: {self.left.size} nodes; one table holds {MAX_NODES}")
+        nodes = np.stack([word.view(np.uint32), links.astype(np.uint32)], axis=1).ravel()
+        return nodes, self.value.astype(np.int32).ravel(), roots
 
     @classmethod
     def unpack(cls, tables: Sequence[Array], dtype: str) -> Forest:
@@ -111,6 +155,10 @@ class Forest:
             threshold = threshold if dtype == "float32" else threshold.astype(np.int64)
         whole = links.astype(np.int64)
         pairs = roots.reshape(-1, 2).astype(int)
+        if value.size % whole.size or not value.size:
+            raise CompileError(f"trees: {value.size} values for {whole.size} nodes")
+        if value.size > whole.size:
+            value = value.reshape(whole.size, -1)
         return cls(
             whole & 0xFFFF,
             threshold,
@@ -123,10 +171,9 @@ class Forest:
     def check(self, length: int) -> None:
         """Rules R1 to R4 of the format for inputs of ``length`` elements; raises CompileError."""
         n = self.left.size
-        if not 1 <= n <= MAX_NODES:
-            raise CompileError(f"trees: {n} nodes, but one table holds 1 to {MAX_NODES}")
-        ends = (*self.roots[1:], n)
-        for root, end, depth in zip(self.roots, ends, self.depths, strict=True):
+        if n < 1:
+            raise CompileError("trees: a forest without nodes")
+        for root, end, depth in zip(self.roots, self.ends, self.depths, strict=True):
             level_end, following, levels = root + 1, root + 1, 0
             for node in range(root, end):
                 if node == level_end:

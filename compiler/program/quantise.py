@@ -6,6 +6,7 @@ How each op turns is ``Op.quantise``; how thresholds become codes: ``grids``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,10 +25,17 @@ NEVER: dict[str, float | int] = {
 }
 
 
-def quantise(real: Program) -> Program:
+def quantise(real: Program, *, early_exit: bool = False) -> Program:
     """The device program of a real one. Monitors' thresholds are converted likewise: the strict
     comparison ``score > threshold`` of reals becomes one of raw scores."""
-    return quantise_scores(real)[0]
+    program = quantise_scores(real)[0]
+    return early(program) if early_exit else program
+
+
+def early(program: Program) -> Program:
+    """A device program with the same results whose walks through trees end at their leaves."""
+    nodes = [replace(n, op="early_trees") if n.op == "trees" else n for n in program.nodes]
+    return replace(program, nodes=type(program.nodes)(nodes))
 
 
 def quantise_scores(real: Program) -> tuple[Program, tuple[Represented, ...]]:

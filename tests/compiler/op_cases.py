@@ -7,6 +7,7 @@ Taps: ``logits`` float32[3], which gives the class of ops that take one, ``x`` [
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.program.patterns import packed
+from edgemon.compiler.program.perfect import PerfectForest, keys_of
 
 Array = npt.NDArray[Any]
 Add = Callable[["Case"], Sequence[int]]
@@ -127,7 +129,31 @@ def _boxes(c: Case) -> list[int]:
     return [c.b.node("boxes", c.x, c.predicted, tables=tables)]
 
 
-def _trees(c: Case) -> list[int]:
+def _trees(c: Case, op: str = "trees") -> list[int]:
+    """One sum, and three of one structure."""
+    kind = "float32" if c.is_float else "int32"
+    forest = _forest(c)
+    several = replace(forest, value=np.stack([forest.value * k for k in (1, -1, 0)], axis=1))
+    return [c.b.node(op, c.x, tables=f.pack(kind)) for f in (forest, several)]
+
+
+def _perfect_trees(c: Case) -> list[int]:
+    """Of each height with code of its own, and others; with one sum and with three."""
+    ids = []
+    for height in (1, 3, 6):
+        trees, tests = 5, 2**height - 1
+        kind = np.float32 if c.is_float else np.int32
+        near = c.rng.integers(-2, 3, (trees, tests)).astype(kind) + kind(0)
+        features = c.rng.integers(0, LENGTH, (trees, tests)).astype(np.int16)
+        exits = c.rng.integers(0, 9, (trees, tests + 1)).astype(np.int16)
+        for outputs in (1, 3):
+            values = c.rng.integers(-9999, 9999, (9, outputs)).astype(np.int16)
+            perfect = PerfectForest(keys_of(near), features, exits, values)
+            ids.append(c.b.node("perfect_trees", c.x, tables=perfect.pack()))
+    return ids
+
+
+def _forest(c: Case) -> Forest:
     """Depths 2, 0, 1, and again, so that shallow trees walk beside deep ones; the last leaf is the
     last node."""
     count = 5
@@ -148,8 +174,7 @@ def _trees(c: Case) -> list[int]:
     kind: Any = np.float32 if c.is_float else np.int64
     threshold = np.where(leaf, limit, 0).astype(kind)
     value = np.where(leaf, 1 << (np.arange(at.size) % 20), 0)
-    forest = Forest(np.array(feature), threshold, at, value, tuple(roots), tuple(depths))
-    return [c.b.node("trees", c.x, tables=forest.pack("float32" if c.is_float else "int32"))]
+    return Forest(np.array(feature), threshold, at, value, tuple(roots), tuple(depths))
 
 
 def _omit(c: Case) -> list[int]:
@@ -235,6 +260,8 @@ CASES: dict[str, tuple[tuple[str, ...], Add]] = {
     "div": (FLOAT, _div),
     "boxes": ((*BYTES_AND_WORDS, *FLOAT), _boxes),
     "trees": ((*INTEGERS, *FLOAT), _trees),
+    "early_trees": ((*INTEGERS, *FLOAT), lambda c: _trees(c, "early_trees")),
+    "perfect_trees": ((*INTEGERS, *FLOAT), _perfect_trees),
     "omit": (("int32", *FLOAT), _omit),
     "exceeds": ((*INTEGERS, *FLOAT), _exceeds),
     "gather": ((*INTEGERS, *FLOAT), _gather),
@@ -254,7 +281,8 @@ NAMES = [(op, dtype) for op, (dtypes, _) in CASES.items() for dtype in dtypes]
 
 def program_of(op: str, dtype: str) -> Program:
     """The program of one case."""
-    narrow = op in ("sub", "reduce", "affine", "trees")  # a bit more, or ONNX, would not hold it
+    # A bit more, or ONNX, would not hold it.
+    narrow = op in ("sub", "reduce", "affine") or op.endswith("trees")
     return Case(dtype, extreme=not narrow).program(CASES[op][1])
 
 

@@ -133,6 +133,10 @@ class Op:
         """Elements a row of the largest intermediate result in ONNX that is no tap."""
         return 1
 
+    def scratch(self, _: Value) -> int:
+        """Bytes of workspace behind the result, for an input of this type."""
+        return 0
+
     def steps(self, node: Node, x: Value) -> int:
         """Most steps of an evaluation (``cost.bill``): one an element of what is read or written,
         whichever is longer."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
-from edgemon.compiler.program.grids import Array, Represented, beside
-from edgemon.compiler.program.ops.op import F32, REAL, Context, Op, Parts, Value
+from edgemon.compiler.program.forest import LEAF_THRESHOLD, MAX_NODES, Forest
+from edgemon.compiler.program.grids import Array, Represented
+from edgemon.compiler.program.ops.forests import EXACT_BITS, forest_edges, forest_onnx
+from edgemon.compiler.program.ops.op import REAL, Context, Op, Parts, Value
 from edgemon.compiler.program.ops.tables import bits_of, width
+from edgemon.compiler.program.perfect import PerfectForest
 
 if TYPE_CHECKING:
     from edgemon.compiler.program.ir import Node
@@ -20,121 +22,37 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
-EXACT_BITS = 24  # whole numbers that float32, and so ONNX's trees, hold exactly
 TREES_TOGETHER = 4  # (em_family_trees.c)
 
 
-class Trees(Op):
+class _Walked(Op):
+    """Trees whose leaves have records."""
+
     def infer(self, c: Context) -> Value:
         c.needs_numbers()
         forest = Forest.unpack(c.tables, c.x.dtype)
         forest.check(c.x.length)
         if c.x.dtype == REAL:
-            return Value(REAL, 1)
-        return Value("int32", 1, bits_of(forest.value) + width(len(forest.roots)))
+            return Value(REAL, forest.outputs)
+        return Value("int32", forest.outputs, bits_of(forest.value) + width(len(forest.roots)))
 
     def evaluate(self, node: Node, x: Array) -> Array:
-        forest = Forest.unpack(node.tables, x.dtype.name)
-        summed: Array = forest.value[forest.leaves(x)].sum(axis=1, keepdims=True)
+        summed = Forest.unpack(node.tables, x.dtype.name).sums(x)
         return summed if x.dtype == REAL else summed.astype(np.int32)
-
-    def quantise(self, q: Quantiser, node: Node) -> Represented:
-        (x,) = q.inputs(node)
-        value = q.type_of(x)
-        if value.bits > EXACT_BITS or value.dtype == "int64":
-            x = q.floats(x)
-        forest = Forest.unpack(node.tables, REAL)
-        inner = ~forest.is_leaf
-        dtype = q.type_of(x).dtype
-        # One code beyond either end of a tap's dtype says "never" or "always".
-        ends = () if q.is_float(x) else (np.iinfo(dtype).min - 1, np.iinfo(dtype).max)
-        found = q.at_most(forest.threshold[inner], x, *ends)
-        leaf = LEAF_THRESHOLD.get(dtype, LEAF_THRESHOLD["integer"])
-        threshold = np.full(inner.size, leaf, found.dtype)
-        threshold[inner] = found
-        if (forest.value != np.rint(forest.value)).any():
-            raise CompileError("trees: leaf values must be whole numbers")
-        device = replace(forest, threshold=threshold, value=forest.value.astype(np.int64))
-        return Represented(q.node("trees", x, tables=device.pack(dtype)))
 
     def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         source = e.program.value(node.inputs[0])
-        forest = Forest.unpack(node.tables, source.dtype)
-        if source.bits > EXACT_BITS:
-            raise CompileError("trees: the input is too wide for ONNX's float32 comparisons")
-        if np.abs(forest.value).max(initial=0) * len(forest.roots) > 1 << EXACT_BITS:
-            raise CompileError("trees: the leaf values are too large for ONNX's float32 sums")
-        ends = (*forest.roots[1:], forest.left.size)
-        constant = sum(
-            int(forest.value[r]) for r, d in zip(forest.roots, forest.depths, strict=True) if d == 0
-        )
-        ids: list[tuple[int, int]] = []  # (tree, node) of trees with at least one split
-        leaf = forest.is_leaf
-        for tree, (root, end) in enumerate(zip(forest.roots, ends, strict=True)):
-            if forest.depths[tree]:
-                ids += [(tree, i) for i in range(root, end)]
-        if not ids:
-            fixed = e.constant(constant, np.int32)
-            first = e.part(x, 0, 1)
-            return e.op("Where", e.op("Equal", first, first), fixed, fixed)
-        at = np.array([i for _, i in ids])
-        base = np.array([forest.roots[t] for t, _ in ids])
-        leaves = [(t, i) for t, i in ids if leaf[i]]
-        summed = e.op(
-            "TreeEnsembleRegressor",
-            e.cast(x, F32),
-            domain="ai.onnx.ml",
-            n_targets=1,
-            aggregate_function="SUM",
-            post_transform="NONE",
-            nodes_treeids=[t for t, _ in ids],
-            nodes_nodeids=(at - base).tolist(),
-            nodes_featureids=forest.feature[at].tolist(),
-            nodes_modes=["LEAF" if leaf[i] else "BRANCH_LEQ" for i in at],
-            nodes_missing_value_tracks_true=[1] * len(ids),
-            nodes_values=np.where(leaf[at], 0, forest.threshold[at]).astype(float).tolist(),
-            nodes_truenodeids=np.where(leaf[at], 0, forest.left[at] - base).tolist(),
-            nodes_falsenodeids=np.where(leaf[at], 0, forest.left[at] + 1 - base).tolist(),
-            target_treeids=[t for t, _ in leaves],
-            target_nodeids=[i - forest.roots[t] for t, i in leaves],
-            target_ids=[0] * len(leaves),
-            target_weights=[float(forest.value[i]) for _, i in leaves],
-        )
-        return e.op("Add", e.cast(summed, np.int32), e.constant(constant, np.int32))
+        return forest_onnx(e, Forest.unpack(node.tables, source.dtype), source, x)
 
     def edges(self, around: Around) -> Iterator[TapRows]:
         """For each inner node a row that reaches it with its feature below, at and above the
         threshold."""
-        dtype = around.dtype
-        forest = Forest.unpack(around.node.tables, dtype.name)
-        leaf = forest.is_leaf
-        made = []
-        for root in forest.roots:
-            stack: list[tuple[int, Array]] = [(root, around.row)]
-            while stack:
-                index, row = stack.pop()
-                if leaf[index]:
-                    continue
-                feature, threshold = forest.feature[index], forest.threshold[index]
-                values = beside(threshold, dtype)
-                for value in values:
-                    made.append(row.copy())
-                    made[-1][feature] = value
-                if len(made) >= around.block:
-                    yield from around.replaced(np.array(made, dtype))
-                    made = []
-                for child, value in ((0, values[len(values) // 2]), (1, values[-1])):
-                    next_row = row.copy()
-                    if bool(row[feature] <= threshold) != (child == 0):
-                        next_row[feature] = value
-                    stack.append((int(forest.left[index]) + child, next_row))
-        if made:
-            yield from around.replaced(np.array(made, dtype))
+        yield from forest_edges(around, Forest.unpack(around.node.tables, around.dtype.name))
 
     def steps(self, node: Node, _: Value) -> int:
-        """One comparison a level and a value."""
+        """One comparison a level, and the values of a leaf."""
         depths = _depths(node)
-        return int(depths.sum()) + depths.size
+        return int(depths.sum()) + depths.size * node.value.length
 
     def parts(self, node: Node, _: Value) -> Parts:
         """Four trees go side by side, as many steps as the deepest of them. Of those that are
@@ -153,4 +71,93 @@ def _depths(node: Node) -> Array:
     return node.tables[2][1::2].astype(np.int64)
 
 
-OPS = (Trees("trees", 13, 1, {"nodes": "uint32", "values": "int32", "roots": "uint32"}),)
+class Trees(_Walked):
+    def quantise(self, q: Quantiser, node: Node) -> Represented:
+        (x,) = q.inputs(node)
+        value = q.type_of(x)
+        if value.bits > EXACT_BITS or value.dtype == "int64":
+            x = q.floats(x)
+        forest = Forest.unpack(node.tables, REAL)
+        inner = ~forest.is_leaf
+        dtype = q.type_of(x).dtype
+        # One code beyond either end of a tap's dtype says "never" or "always".
+        ends = () if q.is_float(x) else (np.iinfo(dtype).min - 1, np.iinfo(dtype).max)
+        found = q.at_most(forest.threshold[inner], x, *ends)
+        leaf = LEAF_THRESHOLD.get(dtype, LEAF_THRESHOLD["integer"])
+        threshold = np.full(inner.size, leaf, found.dtype)
+        threshold[inner] = found
+        if (forest.value != np.rint(forest.value)).any():
+            raise CompileError("trees: leaf values must be whole numbers")
+        device = replace(forest, threshold=threshold, value=forest.value.astype(np.int64))
+        sums = [self._device(q, x, part) for part in device.parts_of(MAX_NODES)]
+        if len(sums) == 1:
+            return sums[0]
+        whole = sums[0]
+        for following in sums[1:]:
+            whole = Represented(q.node("concat", whole, following))
+        return Represented(q.node("reduce", whole, tables=[np.array([forest.outputs])]))
+
+    def _device(self, q: Quantiser, x: Represented, forest: Forest) -> Represented:
+        """Perfect trees where they take no more bytes: their steps are the cheapest."""
+        dtype = q.type_of(x).dtype
+        perfect = PerfectForest.of(forest, dtype, q.type_of(x).length)
+        tables = forest.pack(dtype)
+        if perfect is not None and perfect.size_bytes <= sum(t.nbytes for t in tables):
+            return Represented(q.node("perfect_trees", x, tables=perfect.pack()))
+        return Represented(q.node(self.name, x, tables=tables))
+
+
+class EarlyTrees(_Walked):
+    """The same, by a reader that leaves each tree at its leaf: fewer steps, and not always as many.
+    Devices only; ``quantise.early`` makes them."""
+
+
+class PerfectTrees(Op):
+    """Trees whose leaves all have one depth: a walk without a record for a leaf. Devices only;
+    ``Trees.quantise`` makes them."""
+
+    def infer(self, c: Context) -> Value:
+        c.needs_numbers()
+        perfect = PerfectForest.unpack(c.tables)
+        perfect.check(c.x.dtype, c.x.length)
+        bits = bits_of(perfect.values) + width(len(perfect.exits))
+        return Value("int32", perfect.values.shape[1], bits)
+
+    def evaluate(self, node: Node, x: Array) -> Array:
+        return PerfectForest.unpack(node.tables).sums(x)
+
+    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
+        source = e.program.value(node.inputs[0])
+        return forest_onnx(e, PerfectForest.unpack(node.tables).pruned(source.dtype), source, x)
+
+    def edges(self, around: Around) -> Iterator[TapRows]:
+        forest = PerfectForest.unpack(around.node.tables).pruned(around.dtype.name)
+        yield from forest_edges(around, forest)
+
+    def scratch(self, x: Value) -> int:
+        return 4 * x.length
+
+    def steps(self, node: Node, x: Value) -> int:
+        """A key an input, one comparison a level, and the values of a leaf."""
+        perfect = PerfectForest.unpack(node.tables)
+        return x.length + len(perfect.exits) * (perfect.height + node.value.length)
+
+    def parts(self, node: Node, x: Value) -> Parts:
+        """Of a step no more is known than that it takes no longer than one of ``trees``."""
+        perfect = PerfectForest.unpack(node.tables)
+        trees = len(perfect.exits)
+        parts = {x.one_by_one: x.length, "trees": trees * perfect.height}
+        if node.value.length > 1:
+            parts["vector"] = trees * node.value.length
+        return parts
+
+
+TREE_TABLES = {"nodes": "uint32", "values": "int32", "roots": "uint32"}
+PERFECT_TABLES = {
+    "shape": "uint32", "keys": "uint32", "features": "int16", "exits": "int16", "values": "int16",
+}  # fmt: skip
+OPS = (
+    Trees("trees", 13, 1, TREE_TABLES),
+    PerfectTrees("perfect_trees", 27, 1, PERFECT_TABLES),
+    EarlyTrees("early_trees", 28, 1, TREE_TABLES),
+)

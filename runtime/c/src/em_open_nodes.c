@@ -49,7 +49,9 @@ static em_status check_tables_taken(em_reader *r, const em_node *node, uint32_t 
     return EM_OK;
 }
 
-static em_status check_result(em_reader *r, const em_node *node, em_facts result) {
+static em_status check_result(em_reader *r, const em_candidate *c) {
+    const em_node *node = c->node;
+    const em_facts result = c->result;
     if (node->dtype != result.dtype || node->length != result.length ||
         result.length > EM_MAX_LENGTH) {
         return EM_E_NODE; /* N2, N3 */
@@ -61,7 +63,8 @@ static em_status check_result(em_reader *r, const em_node *node, em_facts result
     if (node->offset != r->used) {
         return EM_E_NODE; /* N9 */
     }
-    const uint32_t bytes = em_round_up(result.length * em_size_of(result.dtype), 8);
+    const uint32_t bytes =
+        em_round_up(result.length * em_size_of(result.dtype), 8) + em_round_up(c->scratch, 8);
     if (bytes > EM_MAX_WORKSPACE - r->used) {
         return EM_E_NODE; /* P6 */
     }
@@ -101,7 +104,7 @@ static em_status check_node(em_reader *r, uint32_t i) {
     if (status == EM_OK) {
         status = em_check_tables(&c);
     }
-    return status == EM_OK ? check_result(r, node, c.result) : status;
+    return status == EM_OK ? check_result(r, &c) : status;
 }
 
 EM_INTERNAL em_status em_check_nodes(em_reader *r) {

@@ -15,7 +15,8 @@ typedef struct em_candidate {
     const em_reader *r;
     const em_node *node;
     em_facts x, y;
-    em_facts result; /* that the op prescribes */
+    em_facts result;  /* that the op prescribes */
+    uint32_t scratch; /* bytes that it needs behind its result */
 } em_candidate;
 
 /* Are the inputs what the op takes? Sets the result, apart from what the tables decide. */
@@ -33,7 +34,7 @@ typedef struct em_candidate {
 #define EM_TRANSCENDENTAL UINT64_C(16) /* operations of an exponential or logarithm, and some */
 
 /* Computes a validated node into `out`, its place in the workspace. The time depends on the file
- * alone, never on the values. */
+ * alone, never on the values; but of early_trees, where the file bounds it. */
 #define EM_RUN(name)                                                                               \
     EM_INTERNAL void em_run_##name(EM_UNUSED const em_monitor *m, EM_UNUSED const em_node *node,   \
                                    EM_UNUSED em_value x, EM_UNUSED em_value y, void *out)

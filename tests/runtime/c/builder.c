@@ -91,6 +91,12 @@ uint32_t add_table(builder *b, em_dtype dtype, uint32_t count, const void *conte
     return b->n_tables++;
 }
 
+/* Of a tap or of a node's result. */
+static uint32_t length_of(const builder *b, uint32_t id) {
+    return id < b->n_taps ? get32(b->taps.at + 32 * id + 8)
+                          : get32(b->nodes.at + 32 * (id - b->n_taps) + 4);
+}
+
 uint32_t add_node(builder *b, uint32_t op, em_dtype dtype, uint32_t length, uint32_t x, uint32_t y,
                   uint32_t bits) {
     const uint32_t taken = b->n_tables - b->tables_taken;
@@ -106,6 +112,7 @@ uint32_t add_node(builder *b, uint32_t op, em_dtype dtype, uint32_t length, uint
     append32(&b->nodes, 0);
     b->tables_taken = b->n_tables;
     b->workspace += (length * size_of(dtype) + 7) / 8 * 8;
+    b->workspace += op == PERFECT_TREES ? (4 * length_of(b, x) + 7) / 8 * 8 : 0;
     return b->n_taps + b->n_nodes++;
 }
 

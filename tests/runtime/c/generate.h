@@ -75,6 +75,6 @@ extern const generator GENERATORS[OPS]; /* in generate_nodes.c */
 
 /* In generate_rules.c */
 adder add_affine, add_density_tables, add_kernels, add_distances, add_logsumexp;
-adder add_boxes, add_trees, add_hamming;
+adder add_boxes, add_trees, add_perfect_trees, add_hamming;
 
 #endif /* GENERATE_H */

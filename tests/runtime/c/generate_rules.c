@@ -185,6 +185,45 @@ void add_trees(program *p, choices *c, uint32_t op) {
     add(p, op, EM_I32, 1, i, NONE, width(f.largest) + width(trees));
 }
 
+/* Trees of one height, whose tests and exits are anything that the format permits. */
+void add_perfect_trees(program *p, choices *c, uint32_t op) {
+    static uint32_t keys[64 * 6];
+    static int16_t features[64 * 6], exits[64 * 6], values[9 * 4];
+    const uint32_t i = pick(p, c, INT | REAL, 0), trees = 1 + choose(c, 6);
+    const uint32_t shape[] = {1 + choose(c, 6), 1 + choose(c, 4)}, leaves = 1 + choose(c, 9);
+    const uint32_t tests = trees * ((1u << shape[0]) - 1), ends = trees << shape[0];
+    if (i == NONE || !has_room(p, 4 * p->values[i].length + 8 * ends + 500)) {
+        return;
+    }
+    const value *x = &p->values[i];
+    for (uint32_t k = 0; k < tests; k++) {
+        const float number = choose_number(c) + 0.0f; /* no -0 */
+        uint32_t bits = (uint32_t)choose_int(c, 8);
+        if (x->dtype == EM_F32) {
+            memcpy(&bits, &number, 4);
+            bits = bits == 0x80000000 ? 0 : bits;
+        }
+        keys[k] = x->dtype == EM_F32 && bits >> 31 ? ~bits : bits ^ 0x80000000;
+        features[k] = (int16_t)choose(c, x->length < 0x7FFF ? x->length : 0x7FFF);
+    }
+    for (uint32_t k = 0; k < ends; k++) {
+        exits[k] = (int16_t)choose(c, leaves);
+    }
+    uint32_t largest = 0;
+    for (uint32_t k = 0; k < leaves * shape[1]; k++) {
+        const int32_t v = choose_int(c, 14);
+        const uint32_t size = v < 0 ? (uint32_t)-v : (uint32_t)v;
+        values[k] = (int16_t)v;
+        largest = size > largest ? size : largest;
+    }
+    add_words(p, shape, 2);
+    add_words(p, keys, tests);
+    add_table(&p->b, EM_I16, tests, features);
+    add_table(&p->b, EM_I16, ends, exits);
+    add_table(&p->b, EM_I16, leaves * shape[1], values);
+    add(p, op, EM_I32, shape[1], i, NONE, width(largest) + width(trees));
+}
+
 /* ---- hamming -------------------------------------------------------------------------------- */
 
 void add_hamming(program *p, choices *c, uint32_t op) {

@@ -91,7 +91,7 @@ static void check_trees(const program *p, const em_monitor *m, const em_tap *tap
                         const uint8_t *workspace) {
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const em_node *node = em_node_at(m, i);
-        if (node->op != TREES) {
+        if (node->op != TREES && node->op != EARLY_TREES) {
             continue;
         }
         const void *x = data_of(p, m, taps, workspace, node->x);

@@ -47,7 +47,12 @@ def integers(b: Builder, rng: np.random.Generator, codes: int) -> dict[str, int]
     ids["exceeds"] = b.node("exceeds", top, tables=[i32(60)])
     ids["concat"] = b.node("concat", ids["affine"], ids["omit"])
     nodes = u32(0, 1 << 16 | 2, 0x7FFFFFFF, 1 << 16, 0x7FFFFFFF, 2 << 16)
-    ids["trees"] = b.node("trees", codes, tables=[nodes, i32(0, 3, -2), u32(0, 1)])
+    forest = [nodes, i32(0, 3, -2), u32(0, 1)]
+    ids["trees"] = b.node("trees", codes, tables=forest)
+    ids["early_trees"] = b.node("early_trees", codes, tables=forest)
+    test = [u32(0x80000000 - 9, 0x80000000, 0x80000000 + 12), i16(4, 1, 7), i16(0, 2, 1, 0)]
+    perfect = [u32(2, 2), *test, i16(5, -3, 90, 40, -11, 7)]
+    ids["perfect_trees"] = b.node("max", b.node("perfect_trees", codes, tables=perfect))
     lower = np.repeat(np.array([-40, -20, -60], np.int8), 12)
     boxes = [lower, lower + np.int8(50), np.full(12, 2, np.int32), u32(0, 1, 2, 3)]
     ids["boxes"] = b.node("boxes", codes, ids["argmax"], tables=boxes)
@@ -83,6 +88,10 @@ def u32(*numbers: int) -> npt.NDArray[np.uint32]:
     return np.array(numbers, np.uint32)
 
 
+def i16(*numbers: int) -> npt.NDArray[np.int16]:
+    return np.array(numbers, np.int16)
+
+
 def i32(*numbers: int) -> npt.NDArray[np.int32]:
     return np.array(numbers, np.int32)
 
@@ -100,8 +109,12 @@ def program() -> Program:
     apart = b.node("max", b.node("sub", 2, b.node("max", 0)))
     scores = {"real": score, "wide": ids["add"], "apart": apart}
     scores |= {
-        op: ids[op] for op in ("boxes", "trees", "hamming", "select", "exceeds") if op in ids
-    }
+        op: ids[op]
+        for op in (
+            "boxes", "trees", "hamming", "select", "exceeds", "early_trees", "perfect_trees",
+        )
+        if op in ids
+    }  # fmt: skip
     return b.program(ids["argmax"], [Monitor(name, i, 0, 0) for name, i in scores.items()])
 
 
