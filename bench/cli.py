@@ -12,8 +12,10 @@ app = typer.Typer()
 
 @app.command()
 def bench(
-    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
-    data: Annotated[str, typer.Option(help="Rows or images to run, as `compile --data` takes.")],
+    bundle: Annotated[Path | None, typer.Argument(metavar="BUNDLE")] = None,
+    data: Annotated[
+        str, typer.Option(help="Rows or images to run, as `compile --data` takes.")
+    ] = "",
     budget: Annotated[
         str,
         typer.Option(
@@ -27,15 +29,34 @@ def bench(
     ] = None,
     threads: Annotated[int, typer.Option(help="Threads of the model.")] = 1,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    peers: Annotated[
+        bool,
+        typer.Option("--peers", help="Instead: forests in edgemon and in its peers; no BUNDLE."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
     from edgemon.bench import budget as budgets
     from edgemon.bench.benchmark import run_benchmark, show
+    from edgemon.bench.errors import BenchError
     from edgemon.compiler.terminal import Terminal
 
-    limits = budgets.parse(budget)
     terminal = Terminal(as_json=json)
+    if peers:
+        from edgemon.bench.peers.race import race
+        from edgemon.bench.peers.race import show as show_race
+
+        if bundle is not None or data or budget:
+            raise BenchError("bench --peers: takes no BUNDLE, --data or --budget; leave them out")
+        with terminal.stage("peers") as progress:
+            found = race(progress=progress)
+        show_race(terminal, found)
+        terminal.document(found)
+        return
+    if bundle is None or not data:
+        missing = "BUNDLE" if bundle is None else "--data"
+        raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")
+    limits = budgets.parse(budget)
     document = run_benchmark(
         bundle, data, limits=limits, rounds=rounds, target_name=target, threads=threads,
         label_column=label_column, reporter=terminal,
