@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
+from edgemon.compiler.program.perfect import PerfectForest, keys_of
 
 Array = npt.NDArray[Any]
 Add = Callable[[Builder, int, int], Any]  # builder, id of the tap, id of the predicted class
@@ -193,6 +194,28 @@ def _trees(size: tuple[int, int]) -> Add:
     return add
 
 
+def _early_trees(size: tuple[int, int]) -> Add:
+    def add(b: Builder, x: int, _: int) -> None:
+        b.node("early_trees", x, tables=_full_trees(*size, b.value(x).length, b.value(x).dtype))
+
+    return add
+
+
+def _perfect_trees(size: tuple[int, int]) -> Add:
+    def add(b: Builder, x: int, _: int) -> None:
+        (count, height), length = size, b.value(x).length
+        shape = count, 2**height
+        perfect = PerfectForest(
+            keys_of(np.zeros((count, shape[1] - 1), np.float32)),
+            RNG.integers(0, length, (count, shape[1] - 1)).astype(np.int16),
+            RNG.integers(0, 64, shape).astype(np.int16),
+            RNG.integers(-99, 99, (64, 1)).astype(np.int16),
+        )
+        b.node("perfect_trees", x, tables=perfect.pack())
+
+    return add
+
+
 def _full_trees(count: int, depth: int, features: int, dtype: str) -> tuple[Array, ...]:
     """Tables of ``count`` trees without a leaf above ``depth``."""
     nodes = 2 ** (depth + 1) - 1
@@ -268,5 +291,7 @@ _SHAPED: tuple[
     ("logsumexp", FLOATS, ((10, 1), (43, 1), (80, 10), (640, 10), (200, 1)), _logsumexp),
     ("boxes", _EVERY, ((8, 4), (64, 1), (64, 10), (256, 4)), _boxes),
     ("trees", _EVERY, tuple((64, v) for v in _FORESTS), _trees),
+    ("early_trees", _EVERY, ((64, (4, 9)), (64, (8, 6))), _early_trees),
+    ("perfect_trees", _EVERY, tuple((64, v) for v in _FORESTS[5:]), _perfect_trees),
     ("hamming", _EVERY, ((32, 10), (64, 10), (64, 64), (256, 64)), _hamming),
 )  # fmt: skip

@@ -39,6 +39,7 @@ PARTS: dict[str, str] = {
     "boxes_float": "a dimension of a box over floats",
     "trees": "a step in one of four trees that go side by side",
     "tree": "a step in the deepest of the trees that are left over",
+    "perfect": "a step in trees whose leaves all have one depth",
     "hamming": "a word of a pattern in hamming",
 }
 MOST = 1e6  # a millisecond for one step is no measurement

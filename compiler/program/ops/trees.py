@@ -111,6 +111,10 @@ class EarlyTrees(_Walked):
     """The same, by a reader that leaves each tree at its leaf: fewer steps, and not always as many.
     Devices only; ``quantise.early`` makes them."""
 
+    def parts(self, node: Node, _: Value) -> Parts:
+        """At most: one tree after another, each to its deepest leaf."""
+        return {"tree": int(_depths(node).sum())}
+
 
 class PerfectTrees(Op):
     """Trees whose leaves all have one depth: a walk without a record for a leaf. Devices only;
@@ -143,10 +147,10 @@ class PerfectTrees(Op):
         return x.length + len(perfect.exits) * (perfect.height + node.value.length)
 
     def parts(self, node: Node, x: Value) -> Parts:
-        """Of a step no more is known than that it takes no longer than one of ``trees``."""
+        """A key an element of x, then the steps of all trees, and the values of a leaf."""
         perfect = PerfectForest.unpack(node.tables)
         trees = len(perfect.exits)
-        parts = {x.one_by_one: x.length, "trees": trees * perfect.height}
+        parts = {x.one_by_one: x.length, "perfect": trees * perfect.height}
         if node.value.length > 1:
             parts["vector"] = trees * node.value.length
         return parts
