@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from edgemon.runtime.preprocess import InputSpec, Preprocess, image_shape, to_in
 Array = npt.NDArray[Any]
 
 FILLED = ("int8", "uint8", "int16", "float32")  # dtypes of inputs that C fills
+MOST_VALUES = 1 << 26  # of an input, of which metadata can say anything
+MOST_ZERO = 1 << 31
 MOST_CHANNELS = 64  # with a table each: 64 kB at most
 LEVELS = 256  # of a uint8
 
@@ -58,7 +61,10 @@ class Preparation:
             or steps.channels == "gray"
             or (reverse and len(shape) != 3)
             or not 1 <= len(shape) <= 8
-            or 0 in shape
+            or min(shape) < 1
+            or math.prod(shape) > MOST_VALUES
+            or not math.isfinite(spec.scale)
+            or abs(spec.zero_point) > MOST_ZERO
         ):
             return None
         channels = shape[-1] if planar or reverse or each > 1 else 1
@@ -86,9 +92,10 @@ class Preparation:
 def _levels(steps: Preprocess, spec: InputSpec, channels: int) -> Array:
     """What each uint8 becomes in each channel, (channels, 256)."""
     levels = np.repeat(np.arange(LEVELS, dtype=np.uint8), channels).reshape(LEVELS, 1, channels)
-    found = to_input(
-        levels,
-        replace(steps, channels="asis", layout="nhwc"),
-        replace(spec, shape=levels.shape, layout="nhwc", batch=False),
-    )
+    with np.errstate(all="ignore"):
+        found = to_input(
+            levels,
+            replace(steps, channels="asis", layout="nhwc"),
+            replace(spec, shape=levels.shape, layout="nhwc", batch=False),
+        )
     return np.ascontiguousarray(found.reshape(LEVELS, channels).T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -197,3 +198,18 @@ def test_the_extension_refuses_arrays_that_do_not_fit() -> None:
         make(out=readonly)
     with pytest.raises(TypeError):
         make().fill(3)
+
+
+def test_an_input_that_damaged_metadata_describes_is_left_to_numpy() -> None:
+    for changed in (
+        {"shape": (-8, 8, 1)}, {"shape": (-2, -2)}, {"shape": (0, 3)}, {"shape": (2**40, 2**40)},
+        {"scale": float("nan")}, {"scale": float("inf")}, {"zero_point": 10**400}, {"shape": ()},
+        {"dtype": "nonsense"},
+    ):  # fmt: skip
+        spec = replace(InputSpec("x", (8, 8, 1), "int8", 0.1, 3), **changed)
+        assert not Preparation(Preprocess(), spec).is_fast, changed
+    for scale in (5e-324, -0.1, 1e308):
+        spec = InputSpec("x", (8,), "int8", scale, 2**31)
+        with np.errstate(all="ignore"):
+            both(np.arange(8, dtype=np.uint8), Preprocess(), spec)
+            both(np.arange(-4, 4).astype(np.float32), Preprocess(), spec)
