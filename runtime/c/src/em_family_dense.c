@@ -73,9 +73,10 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
 
 static void affine_f32(em_value x, const em_f32 *weight, const em_f32 *bias, uint32_t rows,
                        em_f32 *out) {
+    em_rows r;
+    em_begin_rows(&r, x, weight, rows);
     for (uint32_t k = 0; k < rows; k++) {
-        const em_terms terms = {.a = (const em_f32 *)x.data, .b = weight + (size_t)k * x.length};
-        out[k] = em_halving_sum(EM_PRODUCT, &terms, x.length) + bias[k];
+        out[k] = em_halving_sum(EM_PRODUCT, em_row(&r, x.length, k), x.length) + bias[k];
     }
 }
 
@@ -141,7 +142,7 @@ EM_RUN(tables) {
         float t = above * rate[i];
         t = t > 0.0f ? t : 0.0f; /* also of a NaN */
         t = t < last ? t : last;
-        const em_i16 *entry = entries + (size_t)i * bins + (uint32_t)t;
+        const em_i16 *entry = entries + (size_t)i * bins + (uint32_t)(int32_t)t;
         for (uint32_t c = 0; c < classes; c++) {
             sum[c] += entry[(size_t)c * x.length * bins];
         }
@@ -179,10 +180,20 @@ EM_RUN(kernels) {
     const float scale = *(const em_f32 *)em_data_of(m, node, 2);
     const em_f32 *log_weight = (const em_f32 *)em_data_of(m, node, 3);
     const uint32_t kernels = shape[1], dims = x.length / shape[0];
-    for (uint32_t i = 0; i < node->length; i++) {
-        const em_terms terms = {.a = (const em_f32 *)x.data + (size_t)(i / kernels) * dims,
-                                .codes = centres + (size_t)i * dims,
-                                .scale = scale};
+    const em_f32 *v = (const em_f32 *)x.data;
+    float room[EM_ROOM];
+    em_terms terms = {.scale = scale};
+    for (uint32_t i = 0, of_class = 0; i < node->length; i++, of_class++) {
+        if (of_class == kernels) {
+            of_class = 0;
+            v += dims;
+        }
+        if (of_class == 0) {
+            terms.a = em_wants_room(dims) ? em_with_room(v, dims, room) : v;
+        }
+        const size_t left = (size_t)(node->length - i) * dims;
+        terms.codes = centres + (size_t)i * dims;
+        terms.room = left < EM_ROOM ? left : EM_ROOM;
         const float half = em_halving_sum(EM_SQUARE_OF_CODE, &terms, dims) * 0.5f;
         ((em_f32 *)out)[i] = log_weight[i] - half;
     }
@@ -205,10 +216,10 @@ EM_TABLES(distances) {
 EM_WORK(distances) { return em_table_at(m, node->first_table)->count; }
 
 EM_RUN(distances) {
-    const em_f32 *centres = (const em_f32 *)em_data_of(m, node, 0);
-    for (uint32_t i = 0; i < node->length; i++) {
-        const em_terms terms = {.a = (const em_f32 *)x.data, .b = centres + (size_t)i * x.length};
-        ((em_f32 *)out)[i] = em_halving_sum(EM_SQUARE, &terms, x.length);
+    em_rows r;
+    em_begin_rows(&r, x, (const em_f32 *)em_data_of(m, node, 0), node->length);
+    for (uint32_t k = 0; k < node->length; k++) {
+        ((em_f32 *)out)[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
     }
 }
 #endif
@@ -227,10 +238,7 @@ EM_RUN(logsumexp) {
     const uint32_t size = x.length / node->length;
     for (uint32_t c = 0; c < node->length; c++) {
         const em_f32 *v = (const em_f32 *)x.data + (size_t)c * size;
-        float top = v[0];
-        for (uint32_t i = 1; i < size; i++) {
-            top = v[i] > top || v[i] != v[i] ? v[i] : top; /* a NaN stays */
-        }
+        const float top = em_of_rank(em_largest_rank(v, size)); /* a NaN stays */
         const em_terms terms = {.a = v, .scale = top};
         ((em_f32 *)out)[c] = top + em_log(em_halving_sum(EM_EXP_BELOW, &terms, size));
     }

@@ -19,6 +19,12 @@ EM_TYPES(sub) {
            (em_is_f32(c->x.dtype) ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y));
 }
 
+EM_INLINE void sub_int(uint32_t dtype, em_value x, int32_t b, em_i32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        out[i] = em_int_at(dtype, x.data, i) - b;
+    }
+}
+
 EM_RUN(sub) {
     if (em_is_f32(x.dtype)) {
         const float b = *(const em_f32 *)y.data;
@@ -27,9 +33,7 @@ EM_RUN(sub) {
         }
     } else {
         const int32_t b = em_int_at(y.dtype, y.data, 0);
-        for (uint32_t i = 0; i < x.length; i++) {
-            ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, i) - b;
-        }
+        EM_OF_INTS(x.dtype, dtype, sub_int(dtype, x, b, (em_i32 *)out));
     }
 }
 #endif
@@ -49,12 +53,14 @@ EM_TYPES(add) {
 }
 
 EM_RUN(add) {
-    for (uint32_t i = 0; i < x.length; i++) {
-        if (em_is_f32(x.dtype)) {
+    if (em_is_f32(x.dtype)) {
+        for (uint32_t i = 0; i < x.length; i++) {
             ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] + ((const em_f32 *)y.data)[i];
-        } else {
-            ((em_i64 *)out)[i] = wide_int_at(x, i) + wide_int_at(y, i);
         }
+        return;
+    }
+    for (uint32_t i = 0; i < x.length; i++) {
+        ((em_i64 *)out)[i] = wide_int_at(x, i) + wide_int_at(y, i);
     }
 }
 #endif
@@ -136,18 +142,29 @@ EM_TABLES(to_f32) {
                                                                                 : EM_E_VALUE;
 }
 
+/* Codes less a zero point of few bits. */
+EM_INLINE void real_of_codes(uint32_t dtype, em_value x, int32_t zero, float scale, em_f32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        const float v = (float)(em_int_at(dtype, x.data, i) - zero);
+        out[i] = v * scale;
+    }
+}
+
 EM_RUN(to_f32) {
     const float scale = *(const em_f32 *)em_data_of(m, node, 0);
     const int32_t zero = *(const em_i32 *)em_data_of(m, node, 1);
+    em_f32 *real = (em_f32 *)out;
     if (em_is_f32(x.dtype)) {
         for (uint32_t i = 0; i < x.length; i++) {
-            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[i] * scale;
+            real[i] = ((const em_f32 *)x.data)[i] * scale;
         }
-        return;
-    }
-    for (uint32_t i = 0; i < x.length; i++) {
-        const float v = (float)(wide_int_at(x, i) - zero); /* to nearest even */
-        ((em_f32 *)out)[i] = v * scale;
+    } else if (!EM_SMALL && em_size_of(x.dtype) < 4 && em_magnitude(zero) < 0x10000) {
+        EM_OF_INTS(x.dtype, dtype, real_of_codes(dtype, x, zero, scale, real));
+    } else {
+        for (uint32_t i = 0; i < x.length; i++) {
+            const float v = (float)(wide_int_at(x, i) - zero); /* to nearest even */
+            real[i] = v * scale;
+        }
     }
 }
 #endif
@@ -211,16 +228,24 @@ EM_TABLES(clip) {
     return status;
 }
 
+EM_INLINE void clip_int(uint32_t dtype, em_value x, int32_t most, em_i32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        const int32_t v = em_int_at(dtype, x.data, i);
+        out[i] = v > most ? most : v;
+    }
+}
+
 EM_RUN(clip) {
     const void *upper = em_data_of(m, node, 0);
-    for (uint32_t i = 0; i < x.length; i++) {
-        if (em_is_f32(x.dtype)) {
-            const float v = ((const em_f32 *)x.data)[i], most = *(const em_f32 *)upper;
+    if (em_is_f32(x.dtype)) {
+        const float most = *(const em_f32 *)upper;
+        for (uint32_t i = 0; i < x.length; i++) {
+            const float v = ((const em_f32 *)x.data)[i];
             ((em_f32 *)out)[i] = v > most ? most : v; /* a NaN stays */
-        } else {
-            const int32_t v = em_int_at(x.dtype, x.data, i), most = *(const em_i32 *)upper;
-            ((em_i32 *)out)[i] = v > most ? most : v;
         }
+    } else {
+        const int32_t most = *(const em_i32 *)upper;
+        EM_OF_INTS(x.dtype, dtype, clip_int(dtype, x, most, (em_i32 *)out));
     }
 }
 #endif

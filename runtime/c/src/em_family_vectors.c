@@ -8,30 +8,13 @@
 /* ---- argmax, max ---------------------------------------------------------------------------- */
 
 #if EM_HAS(ARGMAX) || EM_HAS(MAX)
-static uint32_t largest_f32(const em_f32 *x, uint32_t n) {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < n; i++) {
-        const float a = x[best], b = x[i];
-        const int first_nan = (b != b) & (a == a); /* a NaN counts as the largest */
-        best = ((b > a) | first_nan) ? i : best;
-    }
-    return best;
-}
-
-static uint32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
-    uint32_t best = 0;
+EM_INLINE int32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
     int32_t top = em_int_at(dtype, x, 0);
     for (uint32_t i = 1; i < n; i++) {
         const int32_t v = em_int_at(dtype, x, i);
-        best = v > top ? i : best; /* strict: the first on a tie */
         top = v > top ? v : top;
     }
-    return best;
-}
-
-static uint32_t largest(em_value x) {
-    return em_is_f32(x.dtype) ? largest_f32((const em_f32 *)x.data, x.length)
-                              : largest_int(x.dtype, x.data, x.length);
+    return top;
 }
 #endif
 
@@ -41,7 +24,37 @@ EM_TYPES(argmax) {
     return em_is_number(c->x);
 }
 
-EM_RUN(argmax) { *(em_i32 *)out = (int32_t)largest(x); }
+/* The place of the first one; below n even if memory changed since that was found. */
+EM_INLINE int32_t first_rank(const em_f32 *x, uint32_t n, int32_t top) {
+    int32_t first = (int32_t)n - 1;
+    for (int32_t i = 0; i < (int32_t)n; i++) {
+        const int32_t place = em_rank_of(x[i]) == top ? i : first;
+        first = place < first ? place : first;
+    }
+    return first;
+}
+
+EM_INLINE int32_t first_int(uint32_t dtype, const void *x, uint32_t n, int32_t top) {
+    int32_t first = (int32_t)n - 1;
+    for (int32_t i = 0; i < (int32_t)n; i++) {
+        const int32_t place = em_int_at(dtype, x, (size_t)i) == top ? i : first;
+        first = place < first ? place : first;
+    }
+    return first;
+}
+
+/* The largest, then its place: two loops in which elements do not wait for one another. */
+EM_RUN(argmax) {
+    em_i32 *place = (em_i32 *)out;
+    if (em_is_f32(x.dtype)) {
+        const em_f32 *v = (const em_f32 *)x.data;
+        *place = first_rank(v, x.length, em_largest_rank(v, x.length));
+    } else {
+        EM_OF_INTS(x.dtype, dtype,
+                   *place =
+                       first_int(dtype, x.data, x.length, largest_int(dtype, x.data, x.length)));
+    }
+}
 #endif
 
 #if EM_HAS(MAX)
@@ -51,11 +64,10 @@ EM_TYPES(max) {
 }
 
 EM_RUN(max) {
-    const uint32_t i = largest(x);
     if (em_is_f32(x.dtype)) {
-        *(em_f32 *)out = ((const em_f32 *)x.data)[i] + 0.0f; /* -0 becomes +0 */
+        *(em_f32 *)out = em_of_rank(em_largest_rank((const em_f32 *)x.data, x.length));
     } else {
-        *(em_i32 *)out = em_int_at(x.dtype, x.data, i);
+        EM_OF_INTS(x.dtype, dtype, *(em_i32 *)out = largest_int(dtype, x.data, x.length));
     }
 }
 #endif
@@ -100,7 +112,18 @@ EM_TABLES(reduce) {
 #define REDUCE_LANES 16u
 #define REDUCE_STEPS 128u /* as many bytes of either sign add up in 16 bits */
 
-/* Sixteen channels of bytes side by side, over all positions: in 16 bits, now and then in 32. */
+/* Sixteen channels of 16 bits side by side, over all positions. */
+EM_INLINE void reduce_halfwords(em_value x, uint32_t channels, uint32_t first, em_i32 *out) {
+    int32_t sum[REDUCE_LANES] = {0};
+    for (uint32_t at = first; at < x.length; at += channels) {
+        for (uint32_t l = 0; l < REDUCE_LANES; l++) {
+            sum[l] += ((const em_i16 *)x.data)[at + l];
+        }
+    }
+    memcpy(out + first, sum, sizeof sum);
+}
+
+/* Sixteen channels of bytes: in 16 bits, now and then in 32. */
 EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
                             em_i32 *out) {
     int32_t sum[REDUCE_LANES] = {0};
@@ -124,9 +147,13 @@ EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint3
 
 EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
     uint32_t c = 0;
-    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
+    if (!EM_SMALL && dtype != EM_I32) {
         for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
-            reduce_bytes(dtype, x, channels, c, out);
+            if (dtype == EM_I16) {
+                reduce_halfwords(x, channels, c, out);
+            } else {
+                reduce_bytes(dtype, x, channels, c, out);
+            }
         }
     }
     for (; c < channels; c++) {
@@ -184,6 +211,15 @@ EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t posit
         out[l] = pending[l] * share;
     }
 }
+
+/* The same of all channels over up to four positions. */
+EM_INLINE void mean_of_few(const em_f32 *x, uint32_t positions, uint32_t channels, float share,
+                           em_f32 *out) {
+    for (uint32_t c = 0; c < channels; c++) {
+        const em_terms terms = {.a = x + c, .stride = channels};
+        out[c] = em_shortest_sum(EM_STRIDED, &terms, positions) * share;
+    }
+}
 #endif
 
 static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
@@ -192,10 +228,26 @@ static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
     const float share = 1.0f / (float)positions;
     uint32_t c = 0;
 #if !EM_SMALL
-    for (; positions > 4 && c + MEAN_LANES <= channels; c += MEAN_LANES) {
+    switch (positions) { /* a constant at each call */
+    case 1:
+        mean_of_few(v, 1, channels, share, out);
+        return;
+    case 2:
+        mean_of_few(v, 2, channels, share, out);
+        return;
+    case 3:
+        mean_of_few(v, 3, channels, share, out);
+        return;
+    case 4:
+        mean_of_few(v, 4, channels, share, out);
+        return;
+    default:
+        break;
+    }
+    for (; c + MEAN_LANES <= channels; c += MEAN_LANES) {
         mean_side_by_side(MEAN_LANES, v + c, positions, channels, share, out + c);
     }
-    for (; positions > 4 && c + 4 <= channels; c += 4) {
+    for (; c + 4 <= channels; c += 4) {
         mean_side_by_side(4, v + c, positions, channels, share, out + c);
     }
 #endif
@@ -244,14 +296,19 @@ EM_TABLES(gather) {
     return em_all_below(index, t->count, c->x.length) ? EM_OK : EM_E_VALUE;
 }
 
+EM_INLINE void gather_int(uint32_t dtype, const void *x, const em_u32 *index, uint32_t n,
+                          em_i32 *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = em_int_at(dtype, x, index[i]);
+    }
+}
+
 EM_RUN(gather) {
     const em_u32 *index = (const em_u32 *)em_data_of(m, node, 0);
-    for (uint32_t i = 0; i < node->length; i++) {
-        if (em_is_f32(x.dtype)) {
-            ((em_f32 *)out)[i] = ((const em_f32 *)x.data)[index[i]];
-        } else {
-            ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, index[i]);
-        }
+    if (em_is_f32(x.dtype)) { /* words alike */
+        gather_int(EM_I32, x.data, index, node->length, (em_i32 *)out);
+    } else {
+        EM_OF_INTS(x.dtype, dtype, gather_int(dtype, x.data, index, node->length, (em_i32 *)out));
     }
 }
 #endif
@@ -279,18 +336,21 @@ EM_TYPES(concat) {
     return em_is_f32(c->x.dtype) ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y);
 }
 
+EM_INLINE void widen(uint32_t dtype, em_value x, em_i32 *out) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        out[i] = em_int_at(dtype, x.data, i);
+    }
+}
+
 /* The elements of x, then those of y; integers become i32. */
 EM_RUN(concat) {
+    em_i32 *words = (em_i32 *)out;
     if (em_is_f32(x.dtype)) {
-        memcpy(out, x.data, (size_t)x.length * 4);
-        memcpy((em_f32 *)out + x.length, y.data, (size_t)y.length * 4);
+        memcpy(words, x.data, (size_t)x.length * 4);
+        memcpy(words + x.length, y.data, (size_t)y.length * 4);
         return;
     }
-    for (uint32_t i = 0; i < x.length; i++) {
-        ((em_i32 *)out)[i] = em_int_at(x.dtype, x.data, i);
-    }
-    for (uint32_t i = 0; i < y.length; i++) {
-        ((em_i32 *)out)[x.length + i] = em_int_at(y.dtype, y.data, i);
-    }
+    EM_OF_INTS(x.dtype, dtype, widen(dtype, x, words));
+    EM_OF_INTS(y.dtype, dtype, widen(dtype, y, words + x.length));
 }
 #endif

@@ -110,6 +110,43 @@ typedef struct step_record {
     X(AFFINE, EM_F32, 0, 64, 0, 1, 1, OF_AFFINE, 0x475E4DDC)                                       \
     X(DISTANCES, EM_F32, 0, 64, 0, 1, 1, OF_DISTANCES, 0x6FD5A8CD)                                 \
     X(KERNELS, EM_F32, 1, 64, 0, 1, 1, OF_KERNELS, 0x825BD03F)                                     \
+    X(SUM, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                   \
+    X(SUM, EM_F32, 0, 3, 0, 1, 1, 0, 0xA0208E41)                                                   \
+    X(SUM, EM_F32, 0, 4, 0, 1, 1, 0, 0xF552CC5F)                                                   \
+    X(SUM, EM_F32, 0, 12, 0, 1, 1, 0, 0x80124DCD)                                                  \
+    X(SUM, EM_F32, 0, 24, 0, 1, 1, 0, 0xBDD6E2CB)                                                  \
+    X(REDUCE, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                \
+    X(REDUCE, EM_F32, 0, 3, 0, 1, 1, 0, 0xA9DD0861)                                                \
+    X(REDUCE, EM_F32, 0, 4, 0, 1, 1, 0, 0x8852CC5F)                                                \
+    X(REDUCE, EM_F32, 0, 12, 0, 1, 1, 0, 0x81093612)                                               \
+    X(REDUCE, EM_F32, 0, 24, 0, 1, 1, 0, 0x899232DA)                                               \
+    X(REDUCE, EM_F32, 0, 60, 0, 1, 12, 0, 0x7C3AE826)                                              \
+    X(REDUCE, EM_F32, 0, 5, 0, 1, 5, 0, 0x0721631F)                                                \
+    X(REDUCE, EM_F32, 0, 10, 0, 1, 5, 0, 0x5F1350A0)                                               \
+    X(REDUCE, EM_F32, 0, 15, 0, 1, 5, 0, 0x1A825BFA)                                               \
+    X(REDUCE, EM_F32, 0, 20, 0, 1, 5, 0, 0x90A930D8)                                               \
+    X(AFFINE, EM_F32, 0, 1, 0, 1, 12, OF_AFFINE, 0x26816695)                                       \
+    X(AFFINE, EM_F32, 0, 3, 0, 1, 12, OF_AFFINE, 0x13AD32F1)                                       \
+    X(AFFINE, EM_F32, 0, 4, 0, 1, 12, OF_AFFINE, 0xD2EB05B2)                                       \
+    X(AFFINE, EM_F32, 0, 12, 0, 1, 4, OF_AFFINE, 0xD9B42A6F)                                       \
+    X(AFFINE, EM_F32, 0, 32, 0, 1, 1, OF_AFFINE, 0x0C776371)                                       \
+    X(AFFINE, EM_F32, 0, 24, 0, 1, 1, OF_AFFINE, 0x161468C9)                                       \
+    X(DISTANCES, EM_F32, 0, 1, 0, 1, 12, OF_DISTANCES, 0x23413FBF)                                 \
+    X(DISTANCES, EM_F32, 0, 3, 0, 1, 12, OF_DISTANCES, 0x707747C2)                                 \
+    X(DISTANCES, EM_F32, 0, 4, 0, 1, 12, OF_DISTANCES, 0x38CACF00)                                 \
+    X(DISTANCES, EM_F32, 0, 12, 0, 1, 4, OF_DISTANCES, 0x2D0FE326)                                 \
+    X(DISTANCES, EM_F32, 0, 32, 0, 1, 1, OF_DISTANCES, 0x99996448)                                 \
+    X(DISTANCES, EM_F32, 0, 24, 0, 1, 1, OF_DISTANCES, 0xFF79A87E)                                 \
+    X(KERNELS, EM_F32, 1, 1, 0, 1, 12, OF_KERNELS, 0xED01C8B1)                                     \
+    X(KERNELS, EM_F32, 1, 3, 0, 1, 12, OF_KERNELS, 0x36FE3F5C)                                     \
+    X(KERNELS, EM_F32, 1, 4, 0, 1, 12, OF_KERNELS, 0x7E73FA47)                                     \
+    X(KERNELS, EM_F32, 1, 12, 0, 1, 4, OF_KERNELS, 0x7A06EFDE)                                     \
+    X(KERNELS, EM_F32, 1, 32, 0, 1, 1, OF_KERNELS, 0xD2D005B7)                                     \
+    X(KERNELS, EM_F32, 1, 24, 0, 1, 1, OF_KERNELS, 0x2019074C)                                     \
+    X(LOGSUMEXP, EM_F32, 0, 12, 0, 1, 12, 0, 0x4AE8F419)                                           \
+    X(LOGSUMEXP, EM_F32, 0, 36, 0, 1, 12, 0, 0x4073AF5C)                                           \
+    X(LOGSUMEXP, EM_F32, 0, 16, 0, 1, 4, 0, 0xDA074A8F)                                            \
+    X(LOGSUMEXP, EM_F32, 0, 24, 0, 1, 2, 0, 0x96802F5B)                                            \
     X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 1, 0, 0x57C84180)
 
 static const step_record STEPS[] = {
