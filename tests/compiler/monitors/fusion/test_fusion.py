@@ -217,8 +217,8 @@ def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Parts) -> 
 
 def test_novelty_never_takes_the_room_of_the_only_signal(splits: Parts) -> None:
     """With half of a small budget and the tables of the fusion, no signal was left."""
-    found = fusion("scod", budget_kb=8.0).fit(splits.fit)
-    assert novelty_of(found, splits, {"fdbd": 4000, "density": 1200}) == ["density"]
+    found = fusion("scod", budget_kb=6.5).fit(splits.fit)
+    assert novelty_of(found, splits, {"fdbd": 3250, "density": 1200}) == ["density"]
     assert any(not t.novelty for t in found.terms_)
 
 
