@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import tempfile
 import zlib
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from edgemon import targets
 from edgemon.bench import budget, latency, memory
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.cost.limits import BudgetLine, Limit
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
@@ -35,14 +37,15 @@ def run_benchmark(
     path: Path,
     data: str,
     *,
-    limits: dict[str, float],
+    limits: Sequence[Limit],
     rounds: int,
     target_name: str | None = None,
     threads: int = 1,
     label_column: str | None = None,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
-) -> dict[str, Any]:
-    """Measure a bundle on rows of data; the result is the JSON document of ``bench --json``."""
+) -> tuple[dict[str, Any], list[BudgetLine]]:
+    """Measure a bundle on rows of data; the result is the JSON document of ``bench --json``, and
+    each limit beside what was measured."""
     if rounds < 2:
         raise BenchError(f"--rounds {rounds}: at least 2 are needed")
     bundle = Bundle.open(path)
@@ -105,23 +108,15 @@ def run_benchmark(
         "environment": _environment(target, threads, kernels, tapped.backend()),
         "crc32": {"inputs": _crc(inputs), "taps": _crc(taps)},
     }
-    measured = {
-        "overhead": pair.overhead_ratio,
-        "latency_us": pair.with_monitors_us.p99,
-        "monitor_ns": in_c["all"].p99,
-    }
     try:
-        device = memory.on_device(bundle.artifact_bytes, target)
+        document["device"] = memory.on_device(bundle.artifact_bytes, target).to_json()
     except targets.TargetError as error:
-        if {"flash_bytes", "ram_bytes"} & limits.keys():
-            raise
         reporter.warn(str(error))
         document["device"] = None
-    else:
-        document["device"] = device.to_json()
-        measured |= {"flash_bytes": device.flash_bytes, "ram_bytes": device.ram_bytes}
-    document["budget"] = [line.to_json() for line in budget.check(limits, measured)]
-    return document
+    with reporter.stage("checking budgets"):
+        lines = budget.check(limits, document, program, bundle.artifact_bytes, taps)
+    document["budget"] = [line.to_json() for line in lines]
+    return document, lines
 
 
 def _taps(reader: TapReader, inputs: list[Array]) -> list[Array]:
@@ -197,7 +192,3 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
         )
     if document["process_peak_bytes"]:
         terminal.note(f"process peak {document['process_peak_bytes'] / 1e6:.0f} MB")
-    for line in document["budget"]:
-        state = "met" if line["met"] else "MISSED"
-        measured = f"{line['measured']:.6g} of {line['limit']:.6g}"
-        terminal.note(f"budget {line['name']}: {measured}, {state}")

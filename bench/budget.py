@@ -1,61 +1,99 @@
-"""Budgets: ``overhead=1.02,latency_us=200,flash_bytes=65536,ram_bytes=4096,monitor_ns=5000``."""
+"""The figures of ``edgemon bench`` beside the limits that they are held to."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from edgemon.bench.errors import BenchError
-from edgemon.compiler.errors import BudgetError
+import numpy as np
+import numpy.typing as npt
 
-UNITS = {
-    "overhead": "ratio of minima, model + monitors to model alone",
-    "latency_us": "99th percentile of model + monitors, microseconds",
-    "monitor_ns": "99th percentile of all monitors in C, nanoseconds",
-    "flash_bytes": "artifact and runtime code on the target",
-    "ram_bytes": "workspace, structs and stack on the target",
-}
+from edgemon import targets
+from edgemon.bench import latency
+from edgemon.compiler.commands import target_check
+from edgemon.compiler.cost import cheaper
+from edgemon.compiler.cost.limits import BudgetLine, Limit
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.program.ir import Program
 
+Array = npt.NDArray[Any]
+Document = dict[str, Any]
 
-@dataclass(frozen=True)
-class BudgetLine:
-    """One budget and what was measured against it."""
-
-    name: str
-    limit: float
-    measured: float
-
-    @property
-    def met(self) -> bool:
-        return self.measured <= self.limit
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "met": self.met}
+ROUNDS = 30  # to time what is left without a monitor
 
 
-def parse(text: str) -> dict[str, float]:
-    """Limits by name. Raises BenchError on an unknown name or a bad number."""
-    limits: dict[str, float] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        name, _, value = part.partition("=")
-        if name not in UNITS:
-            raise BenchError(f"--budget: unknown budget {name!r}; there are {', '.join(UNITS)}")
-        try:
-            limits[name] = float(value)
-        except ValueError:
-            raise BenchError(f"--budget {part}: {value!r} is not a number") from None
-        if not limits[name] >= 0:
-            raise BenchError(f"--budget {part}: must not be negative")
-    return limits
+def measured_here(document: Document) -> dict[str, float]:
+    """Of the document of ``bench``, by the names of ``limits.HERE``; without what it lacks."""
+    whole = document["with_monitors_us"]
+    found = {
+        "overhead": document["overhead_ratio"],
+        "latency_us": whole["p99"],
+        "latency_us_p50": whole["p50"],
+        "latency_us_p99": whole["p99"],
+        "latency_us_max": whole["max"],
+        "monitor_ns": _of_monitors(document)["all"],
+    }
+    if "session_us" in document:
+        found["session_overhead_us"] = document["session_us"]["min"] - document["bare_us"]["min"]
+    if document["device"]:
+        found |= {name: document["device"][name] for name in ("flash_bytes", "ram_bytes")}
+    return found
 
 
-def check(limits: dict[str, float], measured: dict[str, float]) -> list[BudgetLine]:
-    """Each limit beside its measurement."""
-    return [BudgetLine(name, limit, measured[name]) for name, limit in limits.items()]
+def _of_monitors(document: Document) -> dict[str, float]:
+    return {m["name"]: m["c_ns_distribution"]["p99"] for m in document["monitors"]}
 
 
-def require(lines: list[BudgetLine]) -> None:
-    """Raises BudgetError unless every budget is met."""
-    missed = [f"{v.name} is {v.measured:.6g}, over {v.limit:.6g}" for v in lines if not v.met]
-    if missed:
-        raise BudgetError("budget missed: " + "; ".join(missed))
+def check(
+    limits: Sequence[Limit],
+    document: Document,
+    program: Program,
+    artifact: bytes,
+    taps: list[Array],
+) -> list[BudgetLine]:
+    """Each limit beside its measurement; targets are built and run. Raises CompileError on a
+    monitor that the bundle does not have."""
+    names = [m.name for m in program.monitors]
+    for limit in limits:
+        if limit.monitor is not None and limit.monitor not in names:
+            raise CompileError(
+                f"budget {limit.title}: no monitor {limit.monitor!r}; there are {', '.join(names)}"
+            )
+    here, each = measured_here(document), _of_monitors(document)
+    found = []
+    for limit in limits:
+        if limit.target is None:
+            of = each if limit.monitor else here
+            value = of.get(limit.monitor or limit.name)
+            why = "" if value is not None else "its toolchain is missing, see the warning"
+            found.append(BudgetLine(limit, value, why, _changes(limit, value, program, taps)))
+    for name in dict.fromkeys(limit.target for limit in limits if limit.target is not None):
+        own = [limit for limit in limits if limit.target == name]
+        found += target_check.check_limits(targets.load(name), own, program, artifact, taps)
+    return found
+
+
+def _changes(
+    limit: Limit, value: float | None, program: Program, taps: list[Array]
+) -> tuple[str, ...]:
+    """What would bring a figure of this machine under; nothing for one that is."""
+    if value is None or value <= limit.limit or limit.monitor is not None:
+        return ()
+    over = value - limit.limit
+    if limit.name == "flash_bytes":
+        return cheaper.of_bytes(program, over, cheaper.artifact_bytes(program))
+    if limit.name.startswith("latency_us"):
+        over *= 1e3
+    elif limit.name != "monitor_ns":
+        return ()
+    return tuple(map(str, cheaper.by_monitors(program, _nanoseconds(program, taps), over)))
+
+
+def _nanoseconds(program: Program, taps: list[Array]) -> Callable[[Program], float]:
+    at = {(tap.name, tap.view): i for i, tap in enumerate(program.taps)}
+
+    def measure(rest: Program) -> float:
+        rows = [taps[at[tap.name, tap.view]] for tap in rest.taps]
+        return float(np.min(latency.fastest([rest], [rows], ROUNDS)))
+
+    return measure

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from edgemon.compiler.commands.budget_options import Annotations, Budgets, Junit
+
 app = typer.Typer()
 
 
@@ -23,6 +25,9 @@ def bench(
             "ram_bytes=4096. One that is missed gives exit code 3."
         ),
     ] = "",
+    budgets: Budgets = None,
+    junit: Junit = None,
+    annotations: Annotations = None,
     rounds: Annotated[int, typer.Option(help="Images through each pipeline.")] = 2000,
     target: Annotated[
         str | None, typer.Option(help="Device profile (default: the bundle's).")
@@ -36,9 +41,10 @@ def bench(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
-    from edgemon.bench import budget as budgets
     from edgemon.bench.benchmark import run_benchmark, show
     from edgemon.bench.errors import BenchError
+    from edgemon.compiler.commands import budget_files
+    from edgemon.compiler.cost.limits import HERE
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
@@ -56,16 +62,14 @@ def bench(
     if bundle is None or not data:
         missing = "BUNDLE" if bundle is None else "--data"
         raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")
-    limits = budgets.parse(budget)
-    document = run_benchmark(
+    limits = budget_files.read(budget, budgets, HERE)
+    document, lines = run_benchmark(
         bundle, data, limits=limits, rounds=rounds, target_name=target, threads=threads,
         label_column=label_column, reporter=terminal,
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
-    budgets.require(
-        [budgets.BudgetLine(v["name"], v["limit"], v["measured"]) for v in document["budget"]]
-    )
+    budget_files.finish(terminal, lines, budgets, junit, annotations, suite=bundle.name)
 
 
 @app.command(name="bit-flips")

@@ -49,3 +49,9 @@ class BudgetError(CompileError):
     """Something takes more bytes or time than it may."""
 
     exit_code = 3
+
+
+class UnmeasuredError(CompileError):
+    """A limit that could not be measured against, while every other was kept."""
+
+    exit_code = 8

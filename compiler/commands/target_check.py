@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,13 @@ import numpy.typing as npt
 
 from edgemon import targets
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.commands import budget_files
 from edgemon.compiler.commands.verification import record_rows
-from edgemon.compiler.errors import BudgetError, CompileError
+from edgemon.compiler.cost import cheaper
+from edgemon.compiler.cost.limits import ON_TARGET, BudgetLine, Limit
+from edgemon.compiler.emit import flat
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.proof.on_target import TargetProof, prove_on
 from edgemon.compiler.recording.evaluation import blocks
 from edgemon.compiler.reporter import Reporter
@@ -21,14 +27,6 @@ from edgemon.compiler.terminal import Terminal
 from edgemon.runtime.monitor import Monitor
 
 Array = npt.NDArray[Any]
-
-BUDGETS = {
-    "code_bytes": "code of the runtime",
-    "flash_bytes": "artifact, and code and constants of runtime and library",
-    "ram_bytes": "workspace, structs and stack",
-    "stack_bytes": "the most that a call needs",
-    "instructions": "of an evaluation, the most of any row",
-}
 
 
 def taps_of(
@@ -61,7 +59,7 @@ class Checked:
     workspace_bytes: int
 
     def measured(self) -> dict[str, int]:
-        """By the names of ``BUDGETS``; without instructions where none were counted."""
+        """By the names of ``ON_TARGET``; without instructions where none were counted."""
         own = self.footprint
         counted = self.proof.outcome.instructions
         return {
@@ -110,34 +108,65 @@ def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked
     return Checked(target, proof, footprint, len(artifact), Monitor(artifact).workspace_size)
 
 
-def parse_budget(text: str) -> dict[str, float]:
-    """Limits by name. Raises CompileError on an unknown name or a bad number."""
-    limits = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        name, _, value = part.partition("=")
-        if name not in BUDGETS:
-            raise CompileError(f"--budget: unknown budget {name!r}; there are {', '.join(BUDGETS)}")
+def read_limits(
+    reporter: Reporter, flag: str, file: Path | None, target: targets.Target
+) -> list[Limit]:
+    """Those about one target; of others a file may state more, which is said."""
+    found = budget_files.read(flag, file, ON_TARGET, target.name)
+    others = {limit.target or "bench" for limit in found} - {target.name}
+    if others:
+        reporter.note(f"{file}: not checked here: {', '.join(sorted(others))}")
+    return [limit for limit in found if limit.target == target.name]
+
+
+def check_limits(
+    target: targets.Target,
+    limits: Sequence[Limit],
+    program: Program,
+    artifact: bytes,
+    rows: list[Array],
+    found: Checked | None = None,
+) -> list[BudgetLine]:
+    """Each limit on one target beside what was measured, with what would bring it under; a target
+    that cannot be built for or run here gives lines that say so."""
+    at = {(tap.name, tap.view): i for i, tap in enumerate(program.taps)}
+
+    def instructions(part: Program) -> float:
+        taps = [rows[at[tap.name, tap.view]] for tap in part.taps]
+        counted = prove_on(target, _artifact(part), taps).outcome.instructions
+        if counted is None:
+            raise targets.TargetError("no instructions were counted on this target")
+        return float(max(counted.evaluations))
+
+    lines = []
+    for limit in limits:
         try:
-            limits[name] = float(value)
-        except ValueError:
-            raise CompileError(f"--budget {part}: {value!r} is not a number") from None
-        if not limits[name] >= 0:
-            raise CompileError(f"--budget {part}: must be 0 or more")
-    return limits
+            value: float | None
+            if limit.monitor is not None:
+                own = program.only(limit.monitor)
+                value = instructions(own) if limit.name == "instructions" else len(_artifact(own))
+                lines.append(BudgetLine(limit, value))
+                continue
+            found = found or check(target, artifact, rows)
+            value = found.measured().get(limit.name)
+            if value is None:
+                why = f"no instructions were counted: {found.proof.outcome.not_counted}"
+                lines.append(BudgetLine(limit, None, why))
+                continue
+            over, changes = value - limit.limit, tuple[str, ...]()
+            if over > 0 and limit.name == "flash_bytes":
+                changes = cheaper.of_bytes(program, over, cheaper.artifact_bytes(program))
+            elif over > 0 and limit.name == "instructions":
+                changes = tuple(map(str, cheaper.by_monitors(program, instructions, over)))
+            lines.append(BudgetLine(limit, value, "", changes))
+        except targets.TargetError as error:
+            lines.append(BudgetLine(limit, None, str(error)))
+    return lines
 
 
-def require_budget(limits: dict[str, float], measured: dict[str, int]) -> None:
-    """Raises BudgetError unless every limit is kept, and CompileError if one was not measured."""
-    for name in limits:
-        if name not in measured:
-            raise CompileError(f"--budget {name}: no instructions were counted on this target")
-    missed = [
-        f"{name} is {measured[name]:,}, over {limit:,.10g}"
-        for name, limit in limits.items()
-        if measured[name] > limit
-    ]
-    if missed:
-        raise BudgetError("budget missed: " + "; ".join(missed))
+def _artifact(program: Program) -> bytes:
+    """That is only measured."""
+    return flat.write(flat.Artifact(program, cheaper.NO_MODEL, {}))
 
 
 def show(terminal: Terminal, found: Checked) -> None:

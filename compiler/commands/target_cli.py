@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from edgemon.compiler.commands.budget_options import Annotations, Budgets, Junit
 from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
 
 app = typer.Typer()
@@ -47,18 +48,22 @@ def check(
             "instructions=50000. One that is missed gives exit code 3."
         ),
     ] = "",
+    budgets: Budgets = None,
+    junit: Junit = None,
+    annotations: Annotations = None,
     json: Json = False,
 ) -> None:
     """Cross-build a bundle's artifact, run it in the target's emulator, compare every bit with the
     reference, and measure code, memory, stack and instructions."""
     from edgemon import targets
     from edgemon.compiler.bundle.bundle import Bundle
-    from edgemon.compiler.commands import target_check
+    from edgemon.compiler.commands import budget_files, target_check
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
-    limits = target_check.parse_budget(budget)
-    target, opened = targets.load(name), Bundle.open(bundle)
+    target = targets.load(name)
+    limits = target_check.read_limits(terminal, budget, budgets, target)
+    opened = Bundle.open(bundle)
     opened.require_intact()
     rows = target_check.taps_of(opened, data, label_column, terminal)
     with terminal.stage(f"running on {target.name}"):
@@ -66,7 +71,10 @@ def check(
     target_check.show(terminal, found)
     terminal.document(found.to_json())
     found.proof.require()
-    target_check.require_budget(limits, found.measured())
+    lines = target_check.check_limits(
+        target, limits, opened.artifact.program, opened.artifact_bytes, rows, found
+    )
+    budget_files.finish(terminal, lines, budgets, junit, annotations, suite=bundle.name)
 
 
 @target_app.command()

@@ -1,0 +1,123 @@
+"""Budgets of a command: read from a flag and a file; what is over, by how much and what would help,
+as a table, as JUnit and as annotations."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from edgemon.compiler.cost import limits
+from edgemon.compiler.cost.limits import BudgetLine, Limit
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.terminal import Terminal
+
+
+def read(
+    flag: str, file: Path | None, names: Mapping[str, str], target: str | None = None
+) -> list[Limit]:
+    """The limits of ``--budget``, named as in ``names`` and about ``target``, and the file's."""
+    return limits.parse(flag, names, target) + ([] if file is None else limits.load(file))
+
+
+def finish(
+    terminal: Terminal,
+    lines: list[BudgetLine],
+    stated_in: Path | None,
+    junit: Path | None,
+    annotations: Path | None,
+    *,
+    suite: str,
+) -> None:
+    """Show and write; raises as ``limits.require``."""
+    if not lines and (junit or annotations):
+        raise CompileError(
+            "--junit and --annotations are about budgets: give --budgets or --budget"
+        )
+    show(terminal, lines)
+    if junit is not None:
+        write_junit(junit, lines, suite)
+    if annotations is not None:
+        write_annotations(annotations, lines, stated_in)
+    limits.require(lines)
+
+
+def show(terminal: Terminal, lines: list[BudgetLine]) -> None:
+    """One line a budget; those that are missed first."""
+    if not lines:
+        return
+    ordered = sorted(lines, key=lambda line: (line.met, line.measured is not None))
+    terminal.table(
+        ("budget", "limit", "measured", "over by", "", "what would help"),
+        [
+            (
+                line.limit.title, f"{line.limit.limit:,.10g}",
+                "" if line.measured is None else f"{line.measured:,.10g}",
+                "" if line.over is None else f"{line.over:,.10g}",
+                "met" if line.met else "not measured" if line.measured is None else "MISSED",
+                line.why or "; or ".join(line.changes),
+            )
+            for line in ordered
+        ],
+    )  # fmt: skip
+
+
+def write_junit(path: Path, lines: list[BudgetLine], suite: str) -> None:
+    """A test case a budget: passed, failed, or skipped where it was not measured."""
+    from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+    found = TestSuite(suite)
+    for line in lines:
+        place = line.limit.target or "bench"
+        case = TestCase(line.limit.title, f"edgemon.budgets.{place}")
+        if line.measured is None:
+            case.result = [Skipped(str(line))]
+        elif not line.met:
+            failure = Failure(str(line), "budget")
+            failure.text = "; or ".join(line.changes)
+            case.result = [failure]
+        found.add_testcase(case)
+    document = JUnitXml()
+    document.add_testsuite(found)
+    document.update_statistics()  # type: ignore[no-untyped-call]
+    _write(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
+
+
+def write_annotations(path: Path, lines: list[BudgetLine], stated_in: Path | None) -> None:
+    """Workflow commands of GitHub, one for each budget that is not met: a step prints the file."""
+    text = "".join(_command(line, stated_in) + "\n" for line in lines if not line.met)
+    _write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"), "--annotations")
+
+
+def _command(line: BudgetLine, stated_in: Path | None) -> str:
+    level = "warning" if line.measured is None else "error"
+    where = {"title": f"budget {line.limit.title}"}
+    if stated_in is not None:
+        where = {"file": str(stated_in), "line": str(line.limit.line or 1), **where}
+    properties = ",".join(f"{key}={_escaped(v, ',:')}" for key, v in where.items())
+    help_ = f". What would help: {'; or '.join(line.changes)}" if line.changes else ""
+    return f"::{level} {properties}::{_escaped(str(line) + help_)}"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    for character in "%\r\n" + also:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _write(path: Path, write: Callable[[Path], object], option: str) -> None:
+    """Beside its place and then renamed: never half a file."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink()
+            raise
+    except OSError as error:
+        raise CompileError(f"{option} {path}: cannot be written: {error.strerror}") from None
