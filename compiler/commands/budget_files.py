@@ -32,9 +32,7 @@ def finish(
 ) -> None:
     """Show and write; raises as ``limits.require``."""
     if not lines and (junit or annotations):
-        raise CompileError(
-            "--junit and --annotations are about budgets: give --budgets or --budget"
-        )
+        raise CompileError("--junit and --annotations are about budgets: give --budgets too")
     show(terminal, lines)
     if junit is not None:
         write_junit(junit, lines, suite)

@@ -109,14 +109,16 @@ def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked
 
 
 def read_limits(
-    reporter: Reporter, flag: str, file: Path | None, target: targets.Target
+    reporter: Reporter, flag: str, file: Path | None, target: targets.Target, given: str
 ) -> list[Limit]:
-    """Those about one target; of others a file may state more, which is said."""
+    """Those about one target, by its name or as it was given; of others a file may state more,
+    which is said."""
     found = budget_files.read(flag, file, ON_TARGET, target.name)
-    others = {limit.target or "bench" for limit in found} - {target.name}
+    own = {target.name, given}
+    others = {limit.target or "bench" for limit in found} - own
     if others:
         reporter.note(f"{file}: not checked here: {', '.join(sorted(others))}")
-    return [limit for limit in found if limit.target == target.name]
+    return [limit for limit in found if limit.target in own]
 
 
 def check_limits(

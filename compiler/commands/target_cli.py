@@ -62,7 +62,7 @@ def check(
 
     terminal = Terminal(as_json=json)
     target = targets.load(name)
-    limits = target_check.read_limits(terminal, budget, budgets, target)
+    limits = target_check.read_limits(terminal, budget, budgets, target, name)
     opened = Bundle.open(bundle)
     opened.require_intact()
     rows = target_check.taps_of(opened, data, label_column, terminal)

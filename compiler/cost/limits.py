@@ -14,7 +14,7 @@ instructions = 30000
 from __future__ import annotations
 
 import math
-import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -186,11 +186,24 @@ def _lines(path: Path) -> dict[tuple[str, ...], int]:
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if heading := re.match(r"\s*\[([^\[\]]+)\]", text):
-            table = tuple(part.strip().strip("\"'") for part in heading[1].split("."))
-        elif key := re.match(r"\s*([\w.-]+)\s*=", text):
-            found[(*table, *key[1].split("."))] = number
+        if text.lstrip().startswith("["):
+            table = _path_of(text)
+        elif "=" in text:
+            found[table + _path_of(f"{text.partition('=')[0]} = 0")] = number
     return found
+
+
+def _path_of(line: str) -> tuple[str, ...]:
+    """Of a heading or a key, quoted or not; () of anything else."""
+    try:
+        inner: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return ()
+    keys = []
+    while isinstance(inner, dict) and len(inner) == 1:
+        ((key, inner),) = inner.items()
+        keys.append(key)
+    return tuple(keys)
 
 
 def require(lines: list[BudgetLine]) -> None:
