@@ -61,7 +61,7 @@ test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	  tests/compiler/models/test_keras_code.py
 
 test-targets: system $(DEV)/installed
-	EDGEMON_ALL_TARGETS=1 $(ONE_THREAD) $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs tests/targets tests/test_target_command.py
+	EDGEMON_ALL_TARGETS=1 $(ONE_THREAD) $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadgroup -rs tests/targets tests/test_target_command.py tests/runtime/test_bench_program.py
 
 coverage: system $(DEV)/installed
 	$(DEV)/bin/python -m tests.runtime.c_coverage

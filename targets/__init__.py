@@ -18,11 +18,13 @@ from edgemon.targets.profile import (
     read,
 )  # fmt: skip
 from edgemon.targets.program import runs_here
+from edgemon.targets.taps_file import results_crc, taps_file
 from edgemon.targets.times import PARTS, OpTimes
 from edgemon.targets.toolchain import missing
 
 __all__ = [
     "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Emulator", "Footprint",
     "Instructions", "OpTimes", "Outcome", "Target", "TargetError", "between", "load", "measure",
-    "missing", "name_of", "names", "outcome_of", "packed", "read", "run_artifact", "runs_here",
+    "missing", "name_of", "names", "outcome_of", "packed", "read", "results_crc", "run_artifact",
+    "runs_here", "taps_file",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from edgemon import targets
 from edgemon.targets.emulator import BOARDS
 from tests.command_line import DATA, document, edgemon, refused
-from tests.runtime.c_compilers import need
+from tests.runtime.c_compilers import C_FLAGS, PRIVATE, SOURCES, C, need, run
 
 OWN = """
 description = "this very machine"
@@ -252,3 +253,42 @@ def test_a_table_of_a_bundle_and_of_its_monitors(digits_bundle: Path) -> None:
 
 def test_a_table_of_rows_needs_a_bundle() -> None:
     assert "are of a bundle" in refused("target", "table", "--data", DATA)
+
+
+def test_taps_for_a_device_give_the_reference_there(digits_bundle: Path, tmp_path: Path) -> None:
+    """Written, run by edgemon-bench, and the same rows as `bench` takes."""
+    folder = tmp_path / "new" / "taps"
+    said = edgemon("target", "taps", digits_bundle, "--data", f"{DATA}[0:40]", "--out", folder)
+    assert said.exit_code == 0, said.stderr
+    text = " ".join(said.stdout.split())
+    assert "taps.bin (40 rows, " in text
+    names = ["monitor.emon", "1-softmax.emon", "2-box.emon", "3-prophecy.emon"]
+    assert f"edgemon-bench {' '.join(names)} taps.bin" in text
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*names, "taps.bin"])
+    assert (folder / "monitor.emon").read_bytes() == (digits_bundle / "monitor.emon").read_bytes()
+    program = tmp_path / "edgemon-bench"
+    run(need("gcc"), *C_FLAGS, PRIVATE, "-O1", *(C / "bench").glob("*.c"), *SOURCES, "-o", program)
+    paths = [folder / name for name in (*names, "taps.bin")]
+    found = json.loads(run(program, *paths, "--rounds", "2", "--json"))
+    assert [m["name"] for m in found["monitors"]] == ["all", "softmax", "box", "prophecy"]
+    assert all(m["as_reference"] for m in found["monitors"])
+    assert found["rows"] == 40
+    timed = document("bench", digits_bundle, "--data", f"{DATA}[0:40]", "--rounds", "2")
+    assert timed["crc32"]["taps"] == found["crc32"]["taps"]
+    assert {m["name"] for m in timed["monitors"]} == {m["name"] for m in found["monitors"]}
+    lines = {m["name"]: m for m in timed["monitors"]}
+    for line in found["monitors"]:
+        assert {"c_ns", "c_ns_distribution"} <= line.keys() & lines[line["name"]].keys()
+
+
+def test_taps_of_the_self_test_and_no_more_than_asked_for(bundle: Path, tmp_path: Path) -> None:
+    said = edgemon("target", "taps", bundle, "--out", tmp_path / "t", "--rows", "1")
+    assert said.exit_code == 0, said.stderr
+    assert "taps.bin (1 rows, of " in " ".join(said.stdout.split())
+    assert "exists; choose another --out" in refused(
+        "target", "taps", bundle, "--out", tmp_path / "t"
+    )
+    (tmp_path / "file").write_text("")
+    assert "cannot write there" in refused(
+        "target", "taps", bundle, "--out", tmp_path / "file" / "t"
+    )

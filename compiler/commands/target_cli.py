@@ -1,4 +1,4 @@
-"""The commands ``target list``, ``check``, ``table``, ``rows`` and ``compare``: thin."""
+"""The commands ``target list``, ``check``, ``table``, ``rows``, ``taps`` and ``compare``: thin."""
 
 from __future__ import annotations
 
@@ -153,6 +153,31 @@ def rows(
     opened.require_intact()
     taps = target_check.taps_of(opened, data, label_column, terminal)
     terminal.note(target_log.write_rows(opened, taps, out))
+
+
+@target_app.command()
+def taps(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    out: Annotated[Path, typer.Option(help="New folder for taps.bin and the artifacts.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help=f"Rows to record: {DATA_HELP}. Default: the vectors of the self-test."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--rows", min=1, help="Record at most so many, the first.")
+    ] = 256,
+    label_column: LabelColumn = None,
+) -> None:
+    """What edgemon-bench needs on a device without Python: see docs/porting.md."""
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check, target_taps
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal()
+    opened = Bundle.open(bundle)
+    opened.require_intact()
+    recorded = target_check.taps_of(opened, data, label_column, terminal)
+    terminal.note(target_taps.write_taps(opened, recorded, out, most))
 
 
 @target_app.command()
