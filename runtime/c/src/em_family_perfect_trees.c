@@ -12,9 +12,9 @@
 enum { P_SHAPE, P_KEYS, P_FEATURES, P_EXITS, P_VALUES };
 
 /* The order of keys, as unsigned numbers, is that of the numbers they are made from. */
-EM_INLINE uint32_t key_of_float(uint32_t bits) { return (bits & SIGN) != 0 ? ~bits : bits | SIGN; }
-
-EM_INLINE uint32_t key_of_int(int32_t x) { return (uint32_t)x ^ SIGN; }
+EM_INLINE uint32_t key_of(int is_float, uint32_t word) {
+    return is_float && (word & SIGN) != 0 ? ~word : word ^ SIGN;
+}
 
 /* Q4 */
 static int is_float_key(uint32_t key) {
@@ -109,20 +109,27 @@ EM_INLINE void sum_perfect(const perfect *f, uint32_t height, int several) {
     }
 }
 
+/* em_int_at gives the words of floats, too. */
+EM_INLINE void keys_of(int is_float, uint32_t dtype, em_value x, em_u32 *keys) {
+    for (uint32_t i = 0; i < x.length; i++) {
+        keys[i] = key_of(is_float, (uint32_t)em_int_at(dtype, x.data, i));
+    }
+}
+
+EM_INLINE void make_keys(em_value x, em_u32 *keys) {
+    if (EM_SMALL) {
+        keys_of(em_is_f32(x.dtype), x.dtype, x, keys);
+    } else if (em_is_f32(x.dtype)) {
+        keys_of(1, EM_I32, x, keys);
+    } else {
+        EM_OF_INTS(x.dtype, dtype, keys_of(0, dtype, x, keys));
+    }
+}
+
 EM_RUN(perfect_trees) {
     const em_u32 *shape = (const em_u32 *)em_data_of(m, node, P_SHAPE);
     em_u32 *made = (em_u32 *)(void *)((uint8_t *)out + em_round_up(node->length * 4, 8));
-    if (em_is_f32(x.dtype)) {
-        const em_u32 *bits = (const em_u32 *)x.data;
-        for (uint32_t i = 0; i < x.length; i++) {
-            made[i] = key_of_float(bits[i]);
-        }
-    } else {
-        EM_OF_INTS(
-            x.dtype, dtype, for (uint32_t i = 0; i < x.length; i++) {
-                made[i] = key_of_int(em_int_at(dtype, x.data, i));
-            });
-    }
+    make_keys(x, made);
     const perfect f = {.keys = (const em_u32 *)em_data_of(m, node, P_KEYS),
                        .x = made,
                        .features = (const em_i16 *)em_data_of(m, node, P_FEATURES),

@@ -8,14 +8,28 @@
 /* ---- argmax, max ---------------------------------------------------------------------------- */
 
 #if EM_HAS(ARGMAX) || EM_HAS(MAX)
-EM_INLINE int32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
-    int32_t top = em_int_at(dtype, x, 0);
+/* Element i as a whole number, in the order of the elements. */
+EM_SHARED int32_t order_at(uint32_t dtype, const void *x, size_t i) {
+    return em_is_f32(dtype) ? em_rank_of(((const em_f32 *)x)[i]) : em_int_at(dtype, x, i);
+}
+
+EM_SHARED int32_t largest(uint32_t dtype, const void *x, uint32_t n) {
+    int32_t top = order_at(dtype, x, 0);
     for (uint32_t i = 1; i < n; i++) {
-        const int32_t v = em_int_at(dtype, x, i);
+        const int32_t v = order_at(dtype, x, i);
         top = v > top ? v : top;
     }
     return top;
 }
+
+/* As EM_OF_INTS, of floats too. */
+#define OF_NUMBERS(given, dtype, ...)                                                              \
+    if (!EM_SMALL && em_is_f32(given)) {                                                           \
+        const uint32_t dtype = EM_F32;                                                             \
+        __VA_ARGS__;                                                                               \
+    } else {                                                                                       \
+        EM_OF_INTS(given, dtype, __VA_ARGS__);                                                     \
+    }
 #endif
 
 #if EM_HAS(ARGMAX)
@@ -24,20 +38,11 @@ EM_TYPES(argmax) {
     return em_is_number(c->x);
 }
 
-/* The place of the first one; below n even if memory changed since that was found. */
-EM_INLINE int32_t first_rank(const em_f32 *x, uint32_t n, int32_t top) {
+/* Where the largest comes first; below n even if memory changed since that was found. */
+EM_INLINE int32_t place_of(uint32_t dtype, const void *x, uint32_t n, int32_t top) {
     int32_t first = (int32_t)n - 1;
     for (int32_t i = 0; i < (int32_t)n; i++) {
-        const int32_t place = em_rank_of(x[i]) == top ? i : first;
-        first = place < first ? place : first;
-    }
-    return first;
-}
-
-EM_INLINE int32_t first_int(uint32_t dtype, const void *x, uint32_t n, int32_t top) {
-    int32_t first = (int32_t)n - 1;
-    for (int32_t i = 0; i < (int32_t)n; i++) {
-        const int32_t place = em_int_at(dtype, x, (size_t)i) == top ? i : first;
+        const int32_t place = order_at(dtype, x, (size_t)i) == top ? i : first;
         first = place < first ? place : first;
     }
     return first;
@@ -46,14 +51,8 @@ EM_INLINE int32_t first_int(uint32_t dtype, const void *x, uint32_t n, int32_t t
 /* The largest, then its place: two loops in which elements do not wait for one another. */
 EM_RUN(argmax) {
     em_i32 *place = (em_i32 *)out;
-    if (em_is_f32(x.dtype)) {
-        const em_f32 *v = (const em_f32 *)x.data;
-        *place = first_rank(v, x.length, em_largest_rank(v, x.length));
-    } else {
-        EM_OF_INTS(x.dtype, dtype,
-                   *place =
-                       first_int(dtype, x.data, x.length, largest_int(dtype, x.data, x.length)));
-    }
+    OF_NUMBERS(x.dtype, dtype,
+               *place = place_of(dtype, x.data, x.length, largest(dtype, x.data, x.length)));
 }
 #endif
 
@@ -64,10 +63,10 @@ EM_TYPES(max) {
 }
 
 EM_RUN(max) {
+    em_i32 *top = (em_i32 *)out;
+    OF_NUMBERS(x.dtype, dtype, *top = largest(dtype, x.data, x.length));
     if (em_is_f32(x.dtype)) {
-        *(em_f32 *)out = em_of_rank(em_largest_rank((const em_f32 *)x.data, x.length));
-    } else {
-        EM_OF_INTS(x.dtype, dtype, *(em_i32 *)out = largest_int(dtype, x.data, x.length));
+        *(em_f32 *)out = em_of_rank(*top);
     }
 }
 #endif
@@ -147,13 +146,14 @@ EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint3
 
 EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
     uint32_t c = 0;
-    if (!EM_SMALL && dtype != EM_I32) {
+    if (!EM_SMALL && dtype == EM_I16) {
         for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
-            if (dtype == EM_I16) {
-                reduce_halfwords(x, channels, c, out);
-            } else {
-                reduce_bytes(dtype, x, channels, c, out);
-            }
+            reduce_halfwords(x, channels, c, out);
+        }
+    }
+    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
+        for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
+            reduce_bytes(dtype, x, channels, c, out);
         }
     }
     for (; c < channels; c++) {
