@@ -36,6 +36,10 @@ def test_inspect_shows_models_and_bundles(digits_bundle: Path) -> None:
     assert {"logits", "softmax", "penultimate"} <= model["suggested_taps"].keys()
     bundle = document("inspect", digits_bundle)
     assert bundle["sections"].keys() >= {"program", "taps", "nodes", "tables", "data", "self_test"}
+    worst = bundle["worst_case"]
+    assert worst["monitors"].keys() == {m["name"] for m in bundle["monitors"]}
+    for own in worst["monitors"].values():
+        assert all(0 < own[key] <= most for key, most in worst["together"].items())
     assert [m["name"] for m in bundle["monitors"]] == ["softmax", "box", "prophecy"]
     text = edgemon("inspect", digits_bundle).stdout
     assert "then wrong" in text

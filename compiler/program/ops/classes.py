@@ -151,6 +151,12 @@ class Boxes(Op):
         x."""
         return _most(node.tables[3]) * x.length * 2 or x.length
 
+    def reads(self, node: Node, x: Value) -> int:
+        """The boxes of the class that has most, the weights, and where a class begins and ends."""
+        lower, _, weight, first = node.tables
+        boxes = _most(first) * x.length * 2 * lower.itemsize
+        return boxes + weight.nbytes + 2 * first.itemsize
+
     def parts(self, node: Node, x: Value) -> Parts:
         boxes = _most(node.tables[3])
         return {"row": boxes, "boxes_float" if x.is_float else "boxes_int": boxes * x.length}
@@ -239,6 +245,15 @@ class Hamming(Op):
     def steps(self, node: Node, _: Value) -> int:
         """One comparison a bit, then a word of each pattern of the class with the most."""
         return _bits(node) + _most(node.tables[3]) * -(-_bits(node) // 32)
+
+    def reads(self, node: Node, _: Value) -> int:
+        """A threshold a bit, the class's indices, the patterns of the class that has most, and
+        where they begin and end."""
+        threshold, index, patterns, first = node.tables
+        bits = _bits(node)
+        known = _most(first) * -(-bits // 32) * patterns.itemsize
+        own = bits * index.itemsize if index.size else 0
+        return min(bits, threshold.size) * threshold.itemsize + own + known + 2 * first.itemsize
 
     def parts(self, node: Node, x: Value) -> Parts:
         patterns = _most(node.tables[3])

@@ -141,6 +141,12 @@ class Tables(Op):
     def steps(self, node: Node, x: Value) -> int:
         return node.value.length * x.length
 
+    def reads(self, node: Node, x: Value) -> int:
+        """One entry a class and dimension, whatever the bin."""
+        origin, rate, shape, entries = node.tables
+        found = node.value.length * x.length * entries.itemsize
+        return origin.nbytes + rate.nbytes + shape.nbytes + found
+
     def parts(self, node: Node, x: Value) -> Parts:
         return {"row": x.length, "tables": x.length * node.value.length}
 

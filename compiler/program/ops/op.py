@@ -142,6 +142,10 @@ class Op:
         whichever is longer."""
         return max(x.length, node.value.length)
 
+    def reads(self, node: Node, _: Value) -> int:
+        """Most bytes of its tables that an evaluation reads (``cost.worst_case``)."""
+        return sum(table.nbytes for table in node.tables)
+
     def parts(self, node: Node, x: Value) -> Parts:
         """What takes time (``cost.timing``): elements read or written, whichever are more."""
         return {"vector" if x.is_float else x.one_by_one: max(x.length, node.value.length)}

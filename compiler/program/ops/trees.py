@@ -54,6 +54,14 @@ class _Walked(Op):
         depths = _depths(node)
         return int(depths.sum()) + depths.size * node.value.length
 
+    def reads(self, node: Node, _: Value) -> int:
+        """Of each tree the nodes from the root to a leaf, and that leaf's values."""
+        nodes, values, roots = node.tables
+        depths, outputs = _depths(node), node.value.length
+        records = int((depths + 1).sum()) * 2 * nodes.itemsize
+        leaves = depths.size * outputs * values.itemsize
+        return min(records, nodes.nbytes) + min(leaves, values.nbytes) + roots.nbytes
+
     def parts(self, node: Node, _: Value) -> Parts:
         """Four trees go side by side, as many steps as the deepest of them. Of those that are
         left over, the deepest waits for its memory, and the others fill the wait."""
@@ -145,6 +153,15 @@ class PerfectTrees(Op):
         """A key an input, one comparison a level, and the values of a leaf."""
         perfect = PerfectForest.unpack(node.tables)
         return x.length + len(perfect.exits) * (perfect.height + node.value.length)
+
+    def reads(self, node: Node, _: Value) -> int:
+        """Of each tree a test a level, an exit and the values of a leaf."""
+        shape, keys, features, exits, values = node.tables
+        perfect = PerfectForest.unpack(node.tables)
+        trees = len(perfect.exits)
+        tests = trees * perfect.height * (keys.itemsize + features.itemsize)
+        leaves = min(trees * node.value.length * values.itemsize, values.nbytes)
+        return shape.nbytes + tests + trees * exits.itemsize + leaves
 
     def parts(self, node: Node, x: Value) -> Parts:
         """A key an element of x, then the steps of all trees, and the values of a leaf."""
