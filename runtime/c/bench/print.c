@@ -99,6 +99,17 @@ static void print_text(const char *text) {
     putchar('"');
 }
 
+/* What happened once cannot be told from nothing by a coarse clock. */
+static int too_short(double ns) { return ns < 5 * clock_step(); }
+
+static void print_once(const char *key, double ns) {
+    if (too_short(ns)) {
+        printf("\"%s\": null, ", key);
+    } else {
+        printf("\"%s\": %.0f, ", key, ns);
+    }
+}
+
 static void print_artifact(const measured *a, size_t rounds) {
     static const char *const agrees[] = {"null", "true", "false"};
     printf("    {\"name\": ");
@@ -111,9 +122,11 @@ static void print_artifact(const measured *a, size_t rounds) {
         printf("%s\"%s\": %.3f", i > 0 ? ", " : "", QUANTILE_NAMES[i],
                quantile(a, rounds, QUANTILES[i]));
     }
-    printf("},\n     \"first_ns\": %.0f, \"open_ns\": %.0f, \"self_test_ns\": %.0f, "
-           "\"passes\": %lu, \"faults\": %lu,\n",
-           a->first_ns, a->open_ns, a->self_test_ns, (unsigned long)a->passes,
+    printf("},\n     ");
+    print_once("first_ns", a->first_ns);
+    print_once("open_ns", a->open_ns);
+    print_once("self_test_ns", a->self_test_ns);
+    printf("\"passes\": %lu, \"faults\": %lu,\n", (unsigned long)a->passes,
            (unsigned long)a->faults);
     printf("     \"artifact_bytes\": %lu, \"workspace_bytes\": %lu, \"structs_bytes\": %lu, "
            "\"work\": %.0f,\n",
@@ -167,7 +180,12 @@ void print_table(const measured *all, size_t count, const taps_file *file, size_
         for (int k = 0; k < N_QUANTILES; k++) {
             printf(" %9.0f", quantile(&all[i], rounds, QUANTILES[k]));
         }
-        printf(" %9.0f %9lu\n", all[i].first_ns, (unsigned long)all[i].artifact_bytes);
+        if (too_short(all[i].first_ns)) {
+            printf(" %9s", "n/a");
+        } else {
+            printf(" %9.0f", all[i].first_ns);
+        }
+        printf(" %9lu\n", (unsigned long)all[i].artifact_bytes);
     }
     rule();
     for (size_t i = 0; i < count; i++) {
