@@ -21,6 +21,12 @@ script = "board.ld"             # of a board: the linker script; none: a program
 packages = ["qemu-system-arm"]
 description = "what it is, for people"
 
+[cycles]                        # optional: a stated model of the core, no measurement
+least = 1                       # cycles an instruction, on average
+most = 4                        # optional: missing where nobody states a figure
+megahertz = 25                  # of the clock that microseconds are for
+source = "who states them"
+
 [budget]                        # optional: most that the monitors of one artifact may take
 kilobytes = 32                  # of 1024 bytes
 microseconds = 5                # an evaluation, estimated; needs [nanoseconds]
@@ -37,6 +43,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgemon.targets.cycles import Cycles
 from edgemon.targets.emulator import Emulator, emulators, texts
 from edgemon.targets.errors import TargetError
 from edgemon.targets.times import OpTimes
@@ -50,7 +57,7 @@ MICROSECOND_LIMITS = (0.0, 1e6)  # the same, of which the least is none
 KERNELS = ("xnnpack", "builtin", "reference")
 TOP = (
     "description", "architecture", "big_endian", "kernels", "toolchain", "emulator", "budget",
-    "nanoseconds",
+    "nanoseconds", "cycles",
 )  # fmt: skip
 TOOLS = ("cc", "cflags", "size", "nm", "link", "packages")
 
@@ -81,6 +88,7 @@ class Target:
     link: tuple[str, ...] = ()  # flags that link a program
     packages: tuple[str, ...] = ()  # Debian's, that bring the toolchain
     emulators: tuple[Emulator, ...] = ()  # tried in order; none: nothing runs its programs here
+    cycles: Cycles | None = None  # None: no model is stated
     big_endian: bool = False  # then every artifact has to be refused
 
 
@@ -136,6 +144,7 @@ def read(path: Path) -> Target:
         texts(tools, "link", f"{where}: [toolchain]"),
         texts(tools, "packages", f"{where}: [toolchain]"),
         emulators(content, path.parent, where),
+        Cycles.from_toml(content["cycles"], where) if "cycles" in content else None,
         big,
     )
 

@@ -61,6 +61,28 @@ def test_list_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert "apt-get install gcc-arm-none-eabi" in edgemon("target", "list").stdout
 
 
+CYCLES = '\n[cycles]\nleast = 1\nmost = 4\nmegahertz = 25\nsource = "its maker"\n'
+
+
+def test_cycles_are_a_model_and_are_called_one(digits_bundle: Path, tmp_path: Path) -> None:
+    own = own_target(tmp_path, text=OWN + CYCLES)
+    found = document("target", "check", own, digits_bundle)
+    if found["instructions"] is None:
+        pytest.skip(f"no instructions are counted here: {found['not_counted']}")
+    most = found["instructions"]["most"]
+    assert found["cycles"] == {
+        "least": most, "most": 4 * most, "least_us": most / 25, "most_us": 4 * most / 25,
+        "megahertz": 25, "source": "its maker",
+    }  # fmt: skip
+    assert 0 < found["worst_case"]["operations"] < most
+    text = " ".join(edgemon("target", "check", own, digits_bundle).stdout.split())
+    assert f"cycles by a model, not measured: {most:,} to {4 * most:,}" in text
+    bare = own_target(tmp_path)
+    assert document("target", "check", bare, digits_bundle)["cycles"] is None
+    text = " ".join(edgemon("target", "table", digits_bundle, "--targets", bare).stdout.split())
+    assert "no model of cycles is stated in the profile of mine" in text
+
+
 def test_check_without_the_toolchain_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bundle: Path
 ) -> None:

@@ -17,6 +17,7 @@ from edgemon.compiler.commands import budget_files
 from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.cost import cheaper
 from edgemon.compiler.cost.limits import ON_TARGET, BudgetLine, Limit
+from edgemon.compiler.cost.worst_case import WorstCase, worst_case
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Program
@@ -57,6 +58,7 @@ class Checked:
     footprint: targets.Footprint
     artifact_bytes: int
     workspace_bytes: int
+    worst: WorstCase
 
     def measured(self) -> dict[str, int]:
         """By the names of ``ON_TARGET``; without instructions where none were counted."""
@@ -68,6 +70,19 @@ class Checked:
             "ram_bytes": self.workspace_bytes + own.structs + own.data + own.stack,
             "stack_bytes": own.stack,
         } | ({"instructions": max(counted.evaluations)} if counted else {})
+
+    def cycles(self) -> dict[str, Any] | None:
+        """Of the longest evaluation, by the model that the profile states; None without one, or
+        without instructions."""
+        model, counted = self.target.cycles, self.proof.outcome.instructions
+        if model is None or counted is None:
+            return None
+        longest = max(counted.evaluations)
+        (least, most), (least_us, most_us) = model.of(longest), model.microseconds(longest)
+        return {
+            "least": least, "most": most, "least_us": least_us, "most_us": most_us,
+            "megahertz": model.megahertz, "source": model.source,
+        }  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         proof, own, outcome = self.proof, self.footprint, self.proof.outcome
@@ -97,6 +112,8 @@ class Checked:
                 "mean": float(np.mean(counted.evaluations)),
                 "least": min(counted.evaluations), "most": max(counted.evaluations),
             },
+            "cycles": self.cycles(),
+            "worst_case": self.worst.to_json(),
             "not_counted": outcome.not_counted or None,
         }  # fmt: skip
 
@@ -105,7 +122,9 @@ def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked
     """Build, run, compare and measure. Raises TargetError if that cannot be done."""
     proof = prove_on(target, artifact, rows)
     footprint = targets.measure(target, artifact)
-    return Checked(target, proof, footprint, len(artifact), Monitor(artifact).workspace_size)
+    worst = worst_case(flat.read(artifact).program)
+    workspace = Monitor(artifact).workspace_size
+    return Checked(target, proof, footprint, len(artifact), workspace, worst)
 
 
 def read_limits(
@@ -219,6 +238,32 @@ def show(terminal: Terminal, found: Checked) -> None:
             f"instructions: {np.mean(rows):,.0f} an evaluation ({min(rows):,} to {max(rows):,}), "
             f"{counted.open:,} to open, {counted.self_test:,} of the self-test"
         )
+    show_cycles(terminal, [found])
+    worst = found.worst
+    terminal.note(
+        f"worst case, from the program alone: {worst.operations:,} operations, "
+        f"{worst.touched_bytes:,} bytes touched"
+    )
+
+
+def show_cycles(terminal: Terminal, found: Sequence[Checked]) -> None:
+    """Cycles and time of the longest evaluation on each target: a model, which is said."""
+    for own in found:
+        cycles = own.cycles()
+        if cycles is not None:
+            terminal.note(
+                f"{own.target.name}: cycles by a model, not measured: "
+                f"{_range(cycles['least'], cycles['most'])} for the most instructions, "
+                f"{_range(cycles['least_us'], cycles['most_us'])} us at {cycles['megahertz']:g} MHz"
+                f" ({cycles['source']})"
+            )
+    without = ", ".join(own.target.name for own in found if own.target.cycles is None)
+    if without:
+        terminal.note(f"no model of cycles is stated in the profile of {without}")
+
+
+def _range(least: float, most: float | None) -> str:
+    return f"{least:,.0f} or more" if most is None else f"{least:,.0f} to {most:,.0f}"
 
 
 def describe(target: targets.Target) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from edgemon import targets
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.commands.target_check import Checked, check
+from edgemon.compiler.commands.target_check import Checked, check, show_cycles
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
@@ -139,6 +139,7 @@ def show_checked(terminal: Terminal, found: dict[str, Checked]) -> None:
         "instructions, mean", "most", "results",
     )  # fmt: skip
     terminal.table(columns, rows, title="The artifact on each target, bytes")
+    show_cycles(terminal, list(found.values()))
 
 
 def show_monitors(

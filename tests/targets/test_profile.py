@@ -79,6 +79,26 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     assert full.times == OpTimes(dict.fromkeys(PARTS, 1.5))
 
 
+def test_cycles_by_a_stated_model(tmp_path: Path) -> None:
+    table = '\n[cycles]\nleast = 0.5\nmost = 4\nmegahertz = 25\nsource = "its maker"\n'
+    model = targets.load(written(tmp_path, PROFILE + table)).cycles
+    assert model is not None
+    assert model.of(1000) == (500, 4000)
+    assert model.microseconds(1000) == (20, 160)
+    open_ended = targets.load(written(tmp_path, PROFILE + table.replace("most = 4", ""))).cycles
+    assert open_ended is not None
+    assert open_ended.of(1000) == (500, None)
+    assert open_ended.microseconds(1000) == (20, None)
+
+
+def test_only_cores_whose_maker_states_cycles_have_a_model() -> None:
+    stated = {name for name in targets.names() if targets.load(name).cycles is not None}
+    assert stated == {"cortex-m0plus", "cortex-m4f", "cortex-m7"}
+    m7 = targets.load("cortex-m7").cycles
+    assert m7 is not None
+    assert m7.most is None  # Arm states no cycles of its instructions
+
+
 MISTAKES = {
     "no file": ("", "cannot be read"),
     "no TOML": ("=", "is not TOML"),
@@ -119,6 +139,20 @@ MISTAKES = {
     ),
     "a byte order in words": ('big_endian = "yes"' + PROFILE, "big_endian = 'yes': give true"),
     "packages as text": (PROFILE + 'packages = "gcc"', "packages = 'gcc': give a list of texts"),
+    "cycles as a number": ("cycles = 3" + PROFILE, "[cycles]: must be a table with least, most"),
+    "cycles from nobody": (
+        PROFILE + "\n[cycles]\nleast = 1\nmegahertz = 8",
+        "[cycles] source = None: say who states these figures",
+    ),
+    "cycles without a clock": (
+        PROFILE + '\n[cycles]\nleast = 1\nsource = "me"',
+        "[cycles] megahertz = None: give a number above 0",
+    ),
+    "fewer cycles at most than at least": (
+        PROFILE + '\n[cycles]\nleast = 2\nmost = 1\nmegahertz = 8\nsource = "me"',
+        "[cycles] most = 1 is below least = 2",
+    ),
+    "an unknown word of cycles": (PROFILE + "\n[cycles]\nmhz = 8", "[cycles]: unknown 'mhz'"),
     "microseconds that cannot be estimated": (
         PROFILE + "\n[budget]\nmicroseconds = 3",
         "microseconds needs [nanoseconds]: measure them",
