@@ -16,6 +16,7 @@ import numpy as np
 
 from edgemon.compiler.bundle.output_folder import ONNX, REPORT
 from edgemon.compiler.cost.bill import Cost
+from edgemon.compiler.cost.worst_case import worst_case
 from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
@@ -130,6 +131,7 @@ def results(
         "self_test": self_test.to_json(),
         "bytes": {"artifact": len(artifact), "onnx": len(onnx), "monitors": cost.size_bytes},
         "estimated_us": cost.microseconds,
+        "worst_case": worst_case(fitted.program).to_json(),
         "sha256": {
             MONITOR: hashlib.sha256(artifact).hexdigest(),
             ONNX: hashlib.sha256(onnx).hexdigest(),

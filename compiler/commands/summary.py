@@ -67,6 +67,11 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
         "in the largest worker"
     )
     _show_budget(terminal, manifest)
+    worst = manifest["worst_case"]
+    terminal.note(
+        f"worst case of an evaluation: {worst['operations']:,} operations, "
+        f"{worst['touched_bytes']:,} bytes touched"
+    )
     for found in manifest["left_out"]:
         terminal.note(f"left out: {found['monitor']}: {found['reason']}")
     for finding in manifest["findings"]:

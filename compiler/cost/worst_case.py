@@ -10,10 +10,12 @@ counted: code and its constants, stack, ``em_monitor`` and ``em_result``.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import cast
 
 import numpy as np
 
 from edgemon.compiler.cost import bill
+from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.ops import OPS
@@ -33,8 +35,9 @@ class WorstCase:
     def touched_bytes(self) -> int:
         return self.record_bytes + self.table_bytes + self.tap_bytes + self.workspace_bytes
 
-    def to_json(self) -> dict[str, int]:
-        return {**asdict(self), "touched_bytes": self.touched_bytes}
+    def to_json(self) -> schema.WorstCase:
+        found = {**asdict(self), "touched_bytes": self.touched_bytes}
+        return cast(schema.WorstCase, found)
 
 
 def worst_case(program: Program) -> WorstCase:

@@ -229,6 +229,17 @@ class Monitor(Quality):
     details: Details  # what it learned, in a shape of its own
 
 
+class WorstCase(TypedDict):
+    """The most that an evaluation does, whatever its input; bytes are counted once each."""
+
+    operations: int  # element operations, FORMAT.md section 7.12
+    record_bytes: int  # read, of the artifact: of its program, taps, nodes, tables and monitors
+    table_bytes: int  # read, of the artifact: the rows of its tables that it reaches
+    tap_bytes: int  # read
+    workspace_bytes: int  # written and read
+    touched_bytes: int  # all of these
+
+
 class Candidate(TypedDict):
     """What a signal of a fusion would be worth alone, under the same promise."""
 
@@ -427,6 +438,7 @@ class Results(TypedDict):
     self_test: SelfTest
     bytes: Sizes
     estimated_us: float | None  # us an image of all monitors; null where nobody has measured it
+    worst_case: WorstCase  # of all monitors together
     sha256: dict[str, str]  # of all other files of the bundle, by name
 
 

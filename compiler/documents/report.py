@@ -173,6 +173,7 @@ class CostReport(TypedDict):
     second_inference: bool  # does a monitor need the model's answer to the mirrored image?
     steps: int  # of an evaluation
     steps_by_op: dict[str, int]  # steps of an evaluation, by op
+    worst_case: manifest.WorstCase
 
 
 class Numbers(TypedDict):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from edgemon.compiler.cost import bill as cost
+from edgemon.compiler.cost.worst_case import worst_case
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.manifest import Interval, Monitor, Realised, Results
@@ -95,6 +96,7 @@ def collect(
             "second_inference": fitted.program.second_inference,
             "steps": sum(cost.steps(fitted.program).values()),
             "steps_by_op": cost.steps(fitted.program),
+            "worst_case": worst_case(fitted.program).to_json(),
         },
         "budget": manifest["budget"],
         "proof": manifest["proof"],
