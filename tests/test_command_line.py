@@ -37,9 +37,11 @@ def test_inspect_shows_models_and_bundles(digits_bundle: Path) -> None:
     bundle = document("inspect", digits_bundle)
     assert bundle["sections"].keys() >= {"program", "taps", "nodes", "tables", "data", "self_test"}
     worst = bundle["worst_case"]
-    assert worst["monitors"].keys() == {m["name"] for m in bundle["monitors"]}
-    for own in worst["monitors"].values():
-        assert all(0 < own[key] <= most for key, most in worst["together"].items())
+    manifest = json.loads((digits_bundle / "manifest.json").read_text())
+    assert worst == manifest["worst_case"]
+    assert bundle["worst_case_alone"].keys() >= {m["name"] for m in bundle["monitors"]}
+    for own in bundle["worst_case_alone"].values():
+        assert all(0 < own[key] <= most for key, most in worst.items())
     assert [m["name"] for m in bundle["monitors"]] == ["softmax", "box", "prophecy"]
     text = edgemon("inspect", digits_bundle).stdout
     assert "then wrong" in text

@@ -10,6 +10,7 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.output_folder import MANIFEST
 from edgemon.compiler.commands.summary import UNRANKED, unranked
 from edgemon.compiler.cost.worst_case import by_monitor, worst_case
+from edgemon.compiler.documents.manifest import WorstCase
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model, outputs, tap_rules
@@ -93,9 +94,9 @@ def describe_bundle(path: Path) -> dict[str, Any]:
             for t in bundle.artifact.program.taps
         ],
         "labels": bundle.artifact.metadata.get("labels"),
-        "worst_case": {
-            "together": worst_case(bundle.artifact.program).to_json(),
-            "monitors": {n: w.to_json() for n, w in by_monitor(bundle.artifact.program).items()},
+        "worst_case": worst_case(bundle.artifact.program).to_json(),
+        "worst_case_alone": {
+            name: own.to_json() for name, own in by_monitor(bundle.artifact.program).items()
         },
         "sections": {flat.SECTION_NAMES[kind]: size for kind, (_, size) in found.items()},
         "files": bundle.file_sizes(),
@@ -176,16 +177,16 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
         for layer in m["details"].get("layers", []):
             if "boxes_per_class" in layer:
                 terminal.note(f"  {layer['tap']}: boxes per class: {layer['boxes_per_class']}")
-    _show_worst_case(terminal, content["worst_case"])
+    _show_worst_case(terminal, content["worst_case_alone"], content["worst_case"])
     terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
     terminal.table(("file", "bytes"), list(content["files"].items()))
 
 
-def _show_worst_case(terminal: Terminal, found: dict[str, Any]) -> None:
+def _show_worst_case(terminal: Terminal, alone: dict[str, WorstCase], together: WorstCase) -> None:
     """Each monitor alone, and all together where there are several."""
-    rows = [*found["monitors"].items()]
+    rows = [*alone.items()]
     if len(rows) > 1:
-        rows.append(("together", found["together"]))
+        rows.append(("together", together))
     terminal.table(
         ("monitor", "operations", "records", "tables", "taps", "workspace", "bytes"),
         [
