@@ -25,9 +25,10 @@ def test_of_every_target(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_the_counter(compiler: str) -> None:
+def test_the_plug_ins(compiler: str) -> None:
     flags = ["-std=gnu11", *STRICT, "-fPIC", "-fsyntax-only"]
-    run(need(compiler), *flags, BOARDS / "count.c")
+    for source in (BOARDS / "count.c", Path(__file__).with_name("touched.c")):
+        run(need(compiler), *flags, source)
 
 
 def test_every_file_belongs_to_something() -> None:
