@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import tempfile
+import time
 import zlib
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon import targets
-from edgemon.bench import budget, latency, memory
+from edgemon.bench import budget, latency, memory, pipelines
+from edgemon.bench.blocks import Estimate
+from edgemon.bench.environment import environment
 from edgemon.bench.errors import BenchError
+from edgemon.bench.latency import Distribution
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.cost.limits import BudgetLine, Limit
 from edgemon.compiler.data.images import Pictures
@@ -26,6 +28,7 @@ from edgemon.compiler.terminal import Terminal, quiet_interpreter
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
+from edgemon.runtime.session import Session
 from edgemon.runtime.taps import TapReader
 
 Array = npt.NDArray[Any]
@@ -39,13 +42,19 @@ def run_benchmark(
     *,
     limits: Sequence[Limit],
     rounds: int,
+    max_seconds: float = 0.0,
     target_name: str | None = None,
     threads: int = 1,
     label_column: str | None = None,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> tuple[dict[str, Any], list[BudgetLine]]:
     """Measure a bundle on rows of data; the result is the JSON document of ``bench --json``, and
-    each limit beside what was measured."""
+    each limit beside what was measured.
+
+    Args:
+        rounds: images through each pipeline. max_seconds: for more of them, in blocks, until the
+            interval of the overhead is narrow (``bench.blocks``).
+    """
     if rounds < 2:
         raise BenchError(f"--rounds {rounds}: at least 2 are needed")
     bundle = Bundle.open(path)
@@ -63,12 +72,12 @@ def run_benchmark(
             pictures=Pictures.of(preprocess, spec, how.exif), warn=reporter.warn,
         )  # fmt: skip
         rows = rows.take(np.arange(min(IMAGES, len(rows))))
-        inputs = [
-            to_input(image, preprocess, spec) for block in rows.blocks(IMAGES) for image in block
-        ]
+        images = [image for block in rows.blocks(IMAGES) for image in block]
+        inputs = [to_input(image, preprocess, spec) for image in images]
         model = bundle.model_in(scratch)
         plain_file = scratch / f"untapped-{model.path.name}"
         write_untapped(model.path, metadata["model"]["outputs"], plain_file)
+        model_crc = f"{zlib.crc32(plain_file.read_bytes()):08x}"
         kernels = metadata["kernels"]
         with quiet_interpreter():
             plain = open_classifier(plain_file, threads=threads, kernels=kernels)
@@ -76,37 +85,60 @@ def run_benchmark(
         program, positions = bundle.artifact.program, model.positions
         views = [tap.view for tap in program.taps]
         reader = TapReader(tapped, positions, views, spec, preprocess)
+        session = Session(path, threads=threads)
+        start = time.perf_counter_ns()
+        session.evaluate(images[0])
+        first_us = (time.perf_counter_ns() - start) / 1e3
+        contestants = pipelines.Contestants(
+            plain, tapped, monitor, positions, session, reader.mirror_axis
+        )
         with reporter.stage("timing") as progress, memory.peak_memory() as peak:
-            pair = latency.interleaved(
-                plain, tapped, monitor, positions, inputs, rounds, progress,
-                mirror_axis=reader.mirror_axis,
-            )  # fmt: skip
+            timed = pipelines.interleaved(
+                contestants, images, inputs, rounds, max_seconds, progress
+            )
         taps = _taps(reader, inputs)
     with reporter.stage("timing the monitors in C"):
         in_c = latency.in_c(program, taps)
     second = {m.name: program.only(m.name).second_inference for m in program.monitors}
     second["all"] = program.second_inference
+    distributions = [Distribution.of(row) for row in timed.times]
+    best = dict(zip(pipelines.NAMES, distributions, strict=True))
+    overhead = timed.overhead
+    if not overhead.trusted:
+        reporter.warn(untrusted(overhead, max_seconds))
     document: dict[str, Any] = {
         "bundle": path.name,
-        "rounds": rounds,
+        "rounds": timed.times.shape[1],
+        "blocks": timed.minima.shape[1],
         "images": len(inputs),
         "second_inference": program.second_inference,
-        "model_us": pair.model_us.to_json(),
-        "with_monitors_us": pair.with_monitors_us.to_json(),
-        "overhead_ratio": pair.overhead_ratio,
+        **{name: found.to_json() for name, found in best.items()},
+        "session_overhead_us": best["session_us"].min - best["bare_us"].min,
+        "first_us": first_us,
+        "overhead_ratio": overhead.value,
+        "overhead_interval": overhead.to_json()["interval"],
+        "trusted": overhead.trusted,
+        "block_minima": {
+            name: Estimate.of(row).to_json()
+            for name, row in zip(pipelines.NAMES, timed.minima, strict=True)
+        },
         "monitors": [
             {
                 "name": name,
-                "c_ns": found.p50,
-                "c_ns_distribution": found.to_json(),
+                **_monitor_times(samples),
                 "second_inference": second[name],
-                "share_of_model": second[name] + found.p50 / 1e3 / pair.model_us.p50,
+                "share_of_model": second[name] + samples.min() / 1e3 / best["model_us"].min,
             }
-            for name, found in in_c.items()
+            for name, samples in in_c.items()
         ],
         "process_peak_bytes": peak.bytes,
-        "environment": _environment(target, threads, kernels, tapped.backend()),
-        "crc32": {"inputs": _crc(inputs), "taps": _crc(taps)},
+        "environment": environment(target, threads, kernels, tapped.backend()),
+        "crc32": {
+            "model": model_crc,
+            "inputs": _crc(inputs),
+            "taps": _crc(taps),
+            "outputs": _crc(_outputs(monitor, taps)),
+        },
     }
     try:
         document["device"] = memory.on_device(bundle.artifact_bytes, target).to_json()
@@ -124,6 +156,38 @@ def _taps(reader: TapReader, inputs: list[Array]) -> list[Array]:
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
 
+def _outputs(monitor: Monitor, taps: list[Array]) -> list[Array]:
+    """Verdicts, reasons, answers, and each monitor's verdicts and scores, of rows of taps."""
+    n, count = len(taps[0]), len(monitor.monitors)
+    results: list[Array] = [
+        np.zeros(n, np.uint8), np.zeros(n, np.int32), np.zeros(n, np.int32),
+        np.zeros((n, count), np.uint8), np.zeros((n, count), np.int64),
+    ]  # fmt: skip
+    monitor.evaluate_into(taps, n, *results)
+    return results
+
+
+def _monitor_times(samples: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Of nanoseconds (rounds, batches)."""
+    spread = Distribution.of(samples)
+    return {
+        "c_ns": spread.min,
+        "c_ns_p50": spread.p50,
+        "c_ns_distribution": spread.to_json(),
+        "c_ns_rounds": Estimate.of(samples.min(axis=1)).to_json(),
+    }
+
+
+def untrusted(overhead: Estimate, max_seconds: float) -> str:
+    """What is said of an overhead whose interval is wide."""
+    if overhead.low is None:
+        return "the overhead cannot be trusted: too few rounds for an interval; raise --rounds"
+    return (
+        f"the overhead cannot be trusted: between {overhead.low:.4f} and {overhead.high:.4f}, "
+        f"wider than 1 %, after {max_seconds:g} s; raise --max-seconds, or quiet the machine"
+    )
+
+
 def _crc(arrays: list[Array]) -> str:
     value = 0
     for array in arrays:
@@ -131,41 +195,27 @@ def _crc(arrays: list[Array]) -> str:
     return f"{value:08x}"
 
 
-def _environment(
-    target: targets.Target, threads: int, kernels: str, backend: str
-) -> dict[str, Any]:
-    return {
-        "edgemon": version("edgemon"),
-        "interpreter": backend,
-        "kernels": kernels,
-        "threads": threads,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "machine": platform.machine(),
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
-        "target": target.name,
-        "target_compiler": " ".join((target.cc, *target.cflags)),
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(v.partition(":")[2].strip() for v in lines if v.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
-
-
 def show(terminal: Terminal, document: dict[str, Any]) -> None:
     """The document for people."""
     columns = ("min", "p50", "p90", "p99", "max")
-    rows = (("model alone", "model_us"), ("model + monitors", "with_monitors_us"))
+    rows = (
+        ("model alone", "model_us"), ("model + monitors", "with_monitors_us"),
+        ("model and argmax", "bare_us"), ("session, image to verdict", "session_us"),
+    )  # fmt: skip
     terminal.table(
         (f"us an image, {document['rounds']:,} interleaved rounds", *columns),
         [(label, *(document[key][c] for c in columns)) for label, key in rows],
     )
-    terminal.note(f"overhead: {document['overhead_ratio']:.4f} (ratio of minima)")
+    interval = document["overhead_interval"]
+    between = "no interval" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+    terminal.note(
+        f"overhead: {document['overhead_ratio']:.4f} (ratio of minima, median of "
+        f"{document['blocks']} blocks; {between}{'' if document['trusted'] else ', not trusted'})"
+    )
+    terminal.note(
+        f"session over model and argmax: {document['session_overhead_us']:.1f} us (minima); "
+        f"first image through a session: {document['first_us']:.0f} us"
+    )
     if document["second_inference"]:
         terminal.note(
             "model + monitors makes a second inference of the model for each image, on the "

@@ -29,6 +29,9 @@ def bench(
     junit: Junit = None,
     annotations: Annotations = None,
     rounds: Annotated[int, typer.Option(help="Images through each pipeline.")] = 2000,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="For more, until the overhead's interval is narrow.")
+    ] = 10.0,
     target: Annotated[
         str | None, typer.Option(help="Device profile (default: the bundle's).")
     ] = None,
@@ -64,8 +67,8 @@ def bench(
         raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")
     limits = budget_files.read(budget, budgets, HERE)
     document, lines = run_benchmark(
-        bundle, data, limits=limits, rounds=rounds, target_name=target, threads=threads,
-        label_column=label_column, reporter=terminal,
+        bundle, data, limits=limits, rounds=rounds, max_seconds=max_seconds, target_name=target,
+        threads=threads, label_column=label_column, reporter=terminal,
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)

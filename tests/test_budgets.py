@@ -54,7 +54,16 @@ def test_bench_holds_everything_against_a_file(digits_bundle: Path, folder: Path
         '[target."mine.toml"]\nstack_bytes = 100_000\n'
         '[target."mine.toml".monitor.box]\nartifact_bytes = 1_000_000\n'
     )
-    common = ("bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20")
+    common = (
+        "bench",
+        digits_bundle,
+        "--data",
+        DATA + "[0:20]",
+        "--rounds",
+        "20",
+        "--max-seconds",
+        "0",
+    )
     done = edgemon(*common, "--budgets", stated, "--junit", "found.xml")
     assert done.exit_code == 3
     assert "monitor_ns is" in done.stderr
@@ -72,7 +81,16 @@ def test_what_cannot_be_measured_has_its_own_code(
 ) -> None:
     (folder / "budgets.toml").write_text("[target.cortex-m4f]\nflash_bytes = 1e9\n")
     monkeypatch.setenv("PATH", str(folder))
-    common = ("bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20")
+    common = (
+        "bench",
+        digits_bundle,
+        "--data",
+        DATA + "[0:20]",
+        "--rounds",
+        "20",
+        "--max-seconds",
+        "0",
+    )
     files = ("--budgets", "budgets.toml", "--junit", "found.xml")
     assert "flash_bytes on cortex-m4f was not measured" in refused(*common, *files, code=8)
     ((case,),) = JUnitXml.fromfile("found.xml")
@@ -81,7 +99,16 @@ def test_what_cannot_be_measured_has_its_own_code(
 
 def test_mistakes_get_a_sentence(digits_bundle: Path, folder: Path) -> None:
     stated = folder / "budgets.toml"
-    common = ("bench", digits_bundle, "--data", DATA + "[0:4]", "--rounds", "2")
+    common = (
+        "bench",
+        digits_bundle,
+        "--data",
+        DATA + "[0:4]",
+        "--rounds",
+        "2",
+        "--max-seconds",
+        "0",
+    )
     assert "budgets are missing" not in refused(*common, "--budgets", "none.toml")
     assert "give --budgets too" in refused(*common, "--junit", "found.xml")
     stated.write_text("[bench.monitor.boxes]\nmonitor_ns = 1\n")

@@ -116,14 +116,36 @@ def test_run_prints_verdicts_and_a_summary(digits_bundle: Path) -> None:
 
 
 def test_bench_json_and_budgets(digits_bundle: Path) -> None:
-    common = ("bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20")
+    common = (
+        "bench",
+        digits_bundle,
+        "--data",
+        DATA + "[0:20]",
+        "--rounds",
+        "20",
+        "--max-seconds",
+        "0",
+    )
     found = document(*common)
-    for key in ("model_us", "with_monitors_us"):
+    for key in ("model_us", "with_monitors_us", "bare_us", "session_us"):
         assert list(found[key]) == ["min", "p50", "p90", "p99", "max"]
         assert 0 < found[key]["min"] <= found[key]["p50"] <= found[key]["max"]
     assert found["overhead_ratio"] > 0
     assert [m["name"] for m in found["monitors"]] == ["softmax", "box", "prophecy", "all"]
-    assert all(m["c_ns"] > 0 for m in found["monitors"])
+    for line in found["monitors"]:
+        spread = line["c_ns_distribution"]
+        assert (line["c_ns"], line["c_ns_p50"]) == (spread["min"], spread["p50"])
+        assert line["share_of_model"] == pytest.approx(
+            line["c_ns"] / 1e3 / found["model_us"]["min"]
+        )
+    over = found["session_us"]["min"] - found["bare_us"]["min"]
+    assert found["session_overhead_us"] == pytest.approx(over)
+    assert found["first_us"] > 0
+    assert (found["rounds"], found["blocks"]) == (20, 20)
+    again = document(*common)
+    assert again["crc32"] == found["crc32"]
+    assert found["crc32"].keys() == {"model", "inputs", "taps", "outputs"}
+    assert found["environment"].keys() >= {"governor", "load_average", "compiler", "processor"}
     assert found["device"]["flash_bytes"] > found["device"]["artifact_bytes"]
     met = edgemon(*common, "--budget", "flash_bytes=1e9,ram_bytes=1e6")
     assert met.exit_code == 0

@@ -52,7 +52,7 @@ def test_it_gives_the_verdicts_of_the_same_model_in_tflite(
 
 def test_it_is_proven_again_and_measured(onnx_bundle: Path, tiny_data: Path) -> None:
     verify_bundle(onnx_bundle, f"{tiny_data}[0:50]").require()
-    measured = run_benchmark(onnx_bundle, str(tiny_data), limits={}, rounds=20)
+    measured, _ = run_benchmark(onnx_bundle, str(tiny_data), limits=(), rounds=20)
     assert measured["environment"]["interpreter"].startswith("onnxruntime ")
 
 

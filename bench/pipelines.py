@@ -1,0 +1,190 @@
+"""Latency of the model alone, with monitors, and in a session, one image at a time.
+
+All pipelines run in one process, interleaved in alternating order, on the same inputs in turn;
+taps of the mirrored image cost the monitored ones a second inference. Rounds come in blocks
+(``bench.blocks``), and more of them until the overhead's interval is narrow or time is up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench import blocks
+from edgemon.bench.errors import BenchError
+from edgemon.compiler.reporter import Progress, unseen
+from edgemon.runtime.classifier import Classifier
+from edgemon.runtime.mirror import MIRROR, mirrored
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.preprocess import INPUT
+from edgemon.runtime.session import Session
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WARM_UP = 50
+NAMES = ("model_us", "with_monitors_us", "bare_us", "session_us")
+ALONE, TOGETHER, BARE, SESSION = range(len(NAMES))
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """Microseconds an image, of the pipelines ``NAMES``."""
+
+    times: Floats  # (pipelines, rounds)
+    minima: Floats  # (pipelines, blocks)
+
+    @property
+    def overhead(self) -> blocks.Estimate:
+        """Model and monitors to the model alone: ratios of minima of the same blocks."""
+        return blocks.ratio(self.minima[TOGETHER], self.minima[ALONE])
+
+
+@dataclass(frozen=True)
+class Contestants:
+    """What is timed.
+
+    Attributes:
+        plain: the model without taps. tapped: with them.
+        positions: the output that carries each tap of ``monitor``, or ``INPUT``.
+        mirror_axis: see ``runtime.mirror.width_axis``; 0 without taps of the mirrored image, for
+            which the monitored pipeline makes a second inference.
+    """
+
+    plain: Classifier
+    tapped: Classifier
+    monitor: Monitor
+    positions: Sequence[int]
+    session: Session
+    mirror_axis: int = 0
+
+
+def interleaved(
+    of: Contestants,
+    images: Sequence[Array],
+    inputs: Sequence[Array],
+    rounds: int,
+    max_seconds: float = 0.0,
+    progress: Progress = unseen,
+) -> Timed:
+    """Time ``rounds`` images through each pipeline, and on in blocks, until the interval of the
+    overhead is narrow, for at most ``max_seconds`` in all.
+
+    Args:
+        images: as a camera gives them, for the session.
+        inputs: of the same, as ``preprocess.to_input`` makes them, for the others.
+    """
+    memory = [_in_place(of.tapped, p, inputs[0]) for p in of.positions]
+    # A device reads the input where it lies; here it lies elsewhere for every image.
+    for i, p in enumerate(of.positions):
+        if p == INPUT:
+            memory[i] = type(memory[i])()
+    pipelines = _pipelines(of, memory)
+    for i in range(WARM_UP):
+        for run in pipelines:
+            run(images[i % len(images)], inputs[i % len(inputs)])
+    size = max(1, rounds // blocks.BLOCKS)
+    end = time.monotonic() + max_seconds
+    times: list[Floats] = []
+    done = 0
+    while True:
+        count = rounds if not times else blocks.BLOCKS // 2 * size
+        times.append(_rounds(pipelines, images, inputs, done, count, progress))
+        done += count
+        whole = np.concatenate(times, axis=1)
+        found = Timed(whole, blocks.minima(whole, size))
+        if found.overhead.trusted or time.monotonic() >= end:
+            break
+    for p, tap in zip(of.positions, memory, strict=True):
+        if bytes(tap) != of.tapped.output(p).tobytes():
+            raise BenchError("the interpreter moved its outputs while it was timed; run it again")
+    return found
+
+
+Pipeline = Callable[[Array, Array], object]
+
+
+def _rounds(
+    pipelines: Sequence[Pipeline],
+    images: Sequence[Array],
+    inputs: Sequence[Array],
+    first: int,
+    count: int,
+    progress: Progress,
+) -> Floats:
+    """Microseconds (pipelines, count)."""
+    times = np.empty((len(pipelines), count))
+    order = range(len(pipelines))
+    gc.disable()
+    try:
+        for i in range(count):
+            image, x = images[(first + i) % len(images)], inputs[(first + i) % len(inputs)]
+            for which in order if i % 2 else reversed(order):
+                run = pipelines[which]
+                start = time.perf_counter_ns()
+                run(image, x)
+                times[which, i] = time.perf_counter_ns() - start
+            if i % 64 == 0:
+                progress(i, count)
+    finally:
+        gc.enable()
+    return times / 1e3
+
+
+def _pipelines(of: Contestants, memory: list[Any]) -> tuple[Pipeline, ...]:
+    """In the order of ``NAMES``; ``memory``: where the taps lie."""
+    plain, tapped, session = of.plain, of.tapped, of.session
+    count = len(of.monitor.monitors)
+    results = (
+        np.empty(1, np.uint8), np.empty(1, np.int32), np.empty(1, np.int32),
+        np.empty(count, np.uint8), np.empty(count, np.int64),
+    )  # fmt: skip
+    evaluate = of.monitor.evaluate_into
+    entries = [i for i, p in enumerate(of.positions) if p == INPUT]
+    second = [i for i, tap in enumerate(of.monitor.taps) if tap.view == MIRROR]
+    taps = [type(m)() if i in second else m for i, m in enumerate(memory)]
+    copies = [(taps[i], memory[i], ctypes.sizeof(memory[i])) for i in second]
+
+    def alone(_: Array, x: Array) -> None:
+        plain.invoke(x)
+
+    def bare(_: Array, x: Array) -> None:
+        plain.invoke(x)
+        answer().argmax()
+
+    def together(_: Array, x: Array) -> None:
+        tapped.invoke(x)
+        for i in entries:
+            ctypes.memmove(memory[i], x.ctypes.data, ctypes.sizeof(memory[i]))
+        evaluate(taps, 1, *results)
+
+    def twice(image: Array, x: Array) -> None:
+        other = mirrored(x, of.mirror_axis)
+        tapped.invoke(other)
+        for i in entries:
+            ctypes.memmove(memory[i], other.ctypes.data, ctypes.sizeof(memory[i]))
+        for copy, source, size in copies:
+            ctypes.memmove(copy, source, size)
+        together(image, x)
+
+    def from_image(image: Array, _: Array) -> None:
+        session.evaluate(image)
+
+    answer = plain.reader(0)
+    return alone, twice if second else together, bare, from_image
+
+
+def _in_place(classifier: Classifier, position: int, x: Array) -> Any:
+    """The output's memory as a C pipeline sees it: found once, then read after every invocation
+    without a call into the interpreter."""
+    classifier.invoke(x)
+    view = classifier.view(position)
+    element = np.ctypeslib.as_ctypes_type(view.dtype)
+    return (element * view.size).from_address(view.ctypes.data)
