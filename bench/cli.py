@@ -32,6 +32,9 @@ def bench(
     max_seconds: Annotated[
         float, typer.Option(min=0, help="For more, until the overhead's interval is narrow.")
     ] = 10.0,
+    compare: Annotated[
+        Path | None, typer.Option(metavar="OLD.json", help="Ratios to an earlier `bench --json`.")
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="Device profile (default: the bundle's).")
     ] = None,
@@ -44,6 +47,7 @@ def bench(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
+    from edgemon.bench import comparison
     from edgemon.bench.benchmark import run_benchmark, show
     from edgemon.bench.errors import BenchError
     from edgemon.compiler.commands import budget_files
@@ -66,11 +70,15 @@ def bench(
         missing = "BUNDLE" if bundle is None else "--data"
         raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")
     limits = budget_files.read(budget, budgets, HERE)
+    old = None if compare is None else comparison.read(compare)
     document, lines = run_benchmark(
         bundle, data, limits=limits, rounds=rounds, max_seconds=max_seconds, target_name=target,
         threads=threads, label_column=label_column, reporter=terminal,
     )  # fmt: skip
     show(terminal, document)
+    if old is not None:
+        document["comparison"] = comparison.compare(old, document)
+        comparison.show(terminal, document["comparison"])
     terminal.document(document)
     budget_files.finish(terminal, lines, budgets, junit, annotations, suite=bundle.name)
 
