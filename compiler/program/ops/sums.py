@@ -10,7 +10,7 @@ from edgemon.compiler.program.grids import Array
 from edgemon.compiler.program.ops.op import Parts
 
 BLOCK_ELEMENTS = 1 << 22  # bounds the memory of the reference
-SUM_LANES, SHORT_SUM = 8, 64  # of float sums (em_math.h)
+SUM_LANES, SHORT_SUM = 8, 64  # of float sums (em_sums.h)
 SUM_TAIL = 4  # terms behind whole lanes that compilers take at a time
 
 

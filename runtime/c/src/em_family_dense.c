@@ -2,8 +2,8 @@
  * Ops whose time goes into many products, squares and exponentials: affine, tables, kernels,
  * distances, logsumexp. Section 7, and 7.6 to 7.8, of FORMAT.md.
  */
-#include "em_math.h"
 #include "em_ops.h"
+#include "em_sums.h"
 
 /* ---- affine, section 7.6 -------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
  * Ops that choose, move and add the elements of a vector: argmax, max, sum, omit, gather, reduce,
  * select, concat. Section 7 of FORMAT.md.
  */
-#include "em_math.h"
 #include "em_ops.h"
+#include "em_sums.h"
 
 /* ---- argmax, max ---------------------------------------------------------------------------- */
 

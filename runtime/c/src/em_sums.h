@@ -1,0 +1,300 @@
+/* Private: sums of floats, of products and of squares, in the order of FORMAT.md, section 7.1. */
+#ifndef EM_SUMS_H
+#define EM_SUMS_H
+
+#include "em_math.h"
+
+/* ---- the halving sum, section 7.1 --------------------------------------------------------- */
+
+/* What the terms of a sum are made of; each kind of term takes what it needs. */
+typedef struct em_terms {
+    const em_f32 *a;
+    const em_f32 *b;
+    const int8_t *codes;
+    float scale;
+    size_t stride;
+    size_t room; /* of short sums: how many terms can be read, whatever lies behind the last */
+} em_terms;
+
+/* What the terms are; a constant at each call. */
+typedef enum em_term {
+    EM_PLAIN,
+    EM_STRIDED,
+    EM_PRODUCT,
+    EM_SQUARE,
+    EM_SQUARE_OF_CODE,
+    EM_EXP_BELOW
+} em_term;
+
+EM_INLINE float em_term_at(em_term term, const em_terms *t, size_t i) {
+    float u = t->a[term == EM_STRIDED ? i * t->stride : i];
+    switch (term) {
+    case EM_PLAIN:
+    case EM_STRIDED:
+        break;
+    case EM_PRODUCT:
+        u = u * t->b[i];
+        break;
+    case EM_SQUARE:
+        u = u - t->b[i];
+        u = u * u;
+        break;
+    case EM_SQUARE_OF_CODE: {
+        const float v = (float)t->codes[i] * t->scale;
+        u = u - v;
+        u = u * u;
+        break;
+    }
+    case EM_EXP_BELOW:
+#if EM_HAS(LOGSUMEXP)
+        u = em_exp(u - t->scale);
+#endif
+        break;
+    }
+    return u;
+}
+
+/* Adds 1 to a counter below `length`, a power of two, whose bits are mirrored. */
+EM_INLINE uint32_t em_next_reversed(uint32_t reversed, uint32_t length) {
+    uint32_t bit = length >> 1;
+    while (reversed & bit) {
+        reversed ^= bit;
+        bit >>= 1;
+    }
+    return reversed | bit;
+}
+
+#if EM_SMALL
+
+#define EM_SUM_LEVELS 21u /* n <= 2^20 */
+
+/* The halvings are a balanced binary tree whose leaves come in bit-reversed order: `pending` holds
+ * the subtrees that wait for their siblings. */
+EM_ONCE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    float pending[EM_SUM_LEVELS];
+    uint32_t waiting = 0, length = 1, reversed = 0;
+    while (length < n) {
+        length *= 2;
+    }
+    for (uint32_t j = 0; j < length; j++) {
+        float sum = reversed < n ? em_term_at(term, t, reversed) : 0.0f;
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            sum = pending[--waiting] + sum;
+        }
+        pending[waiting++] = sum;
+        reversed = em_next_reversed(reversed, length);
+    }
+    return pending[0];
+}
+
+#else
+
+#define EM_SUM_LANES 8u
+#define EM_SUM_LEVELS 16u /* n <= 2^20 in 64s, and a leaf that is not yet added */
+
+/* The last three halvings. */
+EM_INLINE float em_sum_of_lanes(const float *lane) {
+    const float a = lane[0] + lane[4], b = lane[1] + lane[5];
+    const float c = lane[2] + lane[6], d = lane[3] + lane[7];
+    const float even = a + c, odd = b + d;
+    return even + odd;
+}
+
+#define EM_SUM_SHORT 32u
+#define EM_SUM_ROWS 64u /* terms of eight rows */
+
+/* Of eight terms from `at` on those below n, then zeros; all eight can be read. */
+EM_INLINE void em_kept_row(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
+    const uint32_t left = (uint32_t)(n - at);
+    for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+        const uint32_t kept = l < left ? UINT32_MAX : 0;
+        row[l] = em_float_of(em_bits_of(em_term_at(term, t, at + l)) & kept);
+    }
+}
+
+/* The same where nothing behind the last term may be read. */
+EM_INLINE void em_ended_row(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
+    for (size_t l = 0; l < EM_SUM_LANES; l++) {
+        row[l] = 0.0f;
+    }
+    for (size_t l = 0; l < n - at; l++) {
+        row[l] = em_term_at(term, t, at + l);
+    }
+}
+
+/* Terms from `at` to n, eight at most, then zeros. */
+EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
+    if (n - at >= EM_SUM_LANES) {
+        for (size_t l = 0; l < EM_SUM_LANES; l++) {
+            row[l] = em_term_at(term, t, at + l);
+        }
+    } else if (at + EM_SUM_LANES <= t->room) {
+        em_kept_row(term, t, at, n, row);
+    } else {
+        em_ended_row(term, t, at, n, row);
+    }
+}
+
+/* Eight rows of eight terms, `apart` terms from one row to the next, after their three halvings.
+ * Behind the last of n terms are zeros. */
+EM_INLINE void em_sum_of_rows(em_term term, const em_terms *t, size_t first, size_t apart, size_t n,
+                              float *sum) {
+    float v[EM_SUM_ROWS];
+    if (first + 7 * apart + EM_SUM_LANES <= n) {
+        for (size_t r = 0; r < 4; r++) {
+            const size_t at = first + r * apart;
+            for (size_t l = 0; l < EM_SUM_LANES; l++) {
+                const float upper = em_term_at(term, t, at + l);
+                v[r * EM_SUM_LANES + l] = upper + em_term_at(term, t, at + 4 * apart + l);
+            }
+        }
+    } else {
+        for (size_t r = 0; r < 8; r++) {
+            const size_t at = first + r * apart;
+            em_row_of_terms(term, t, at < n ? at : n, n, v + r * EM_SUM_LANES);
+        }
+        for (size_t k = 0; k < 4 * EM_SUM_LANES; k++) {
+            v[k] = v[k] + v[k + 4 * EM_SUM_LANES];
+        }
+    }
+    for (size_t k = 0; k < 2 * EM_SUM_LANES; k++) {
+        v[k] = v[k] + v[k + 2 * EM_SUM_LANES];
+    }
+    for (size_t l = 0; l < EM_SUM_LANES; l++) {
+        sum[l] = v[l] + v[l + EM_SUM_LANES];
+    }
+}
+
+/* Of up to four terms. */
+EM_INLINE float em_shortest_sum(em_term term, const em_terms *t, uint32_t n) {
+    float even = em_term_at(term, t, 0);
+    if (n == 1) {
+        return even;
+    }
+    float odd = em_term_at(term, t, 1);
+    if (n > 2) {
+        even = even + em_term_at(term, t, 2);
+        odd = odd + (n == 4 ? em_term_at(term, t, 3) : 0.0f);
+    }
+    return even + odd;
+}
+
+/* The first halving of n terms, whose halves are whole rows or end within the second. */
+EM_INLINE void em_first_halving(em_term term, const em_terms *t, uint32_t n, uint32_t half,
+                                float *v) {
+    float upper[EM_SUM_LANES];
+    for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
+        const size_t at = half + k;
+        em_row_of_terms(term, t, k, n, v + k);
+        em_row_of_terms(term, t, at < n ? at : n, n, upper);
+        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+            v[k + l] = v[k + l] + upper[l];
+        }
+    }
+}
+
+/* Of up to EM_SUM_SHORT terms; the lengths of halves are constants. */
+EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
+    float v[EM_SUM_SHORT / 2];
+    if (n <= EM_SUM_LANES / 2) {
+        return em_shortest_sum(term, t, n);
+    }
+    if (n <= EM_SUM_LANES) {
+        em_row_of_terms(term, t, 0, n, v);
+    } else if (n <= 2 * EM_SUM_LANES) {
+        em_first_halving(term, t, n, EM_SUM_LANES, v);
+    } else {
+        em_first_halving(term, t, n, 2 * EM_SUM_LANES, v);
+        for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
+            v[l] = v[l] + v[EM_SUM_LANES + l];
+        }
+    }
+    return em_sum_of_lanes(v);
+}
+
+/* After leaf `j` of a balanced binary tree, which is the last of `waiting` rows of `lanes` sums:
+ * adds up the subtrees that are complete. Returns how many rows wait then. */
+EM_INLINE uint32_t em_add_complete(float *pending, uint32_t lanes, uint32_t waiting, uint32_t j) {
+    for (; j & 1; j >>= 1) {
+        float *sum = pending + (size_t)(waiting - 2) * lanes;
+        for (uint32_t l = 0; l < lanes; l++) {
+            sum[l] = sum[l] + sum[lanes + l];
+        }
+        waiting--;
+    }
+    return waiting;
+}
+
+/*
+ * The last halvings of the vector add lanes 4, 2 and 1 apart; all before them add whole rows of 8
+ * lanes, the rows as a balanced binary tree whose leaves come in bit-reversed order. So rows are
+ * added as they are read, eight at a time, and `pending` holds the subtrees that wait for their
+ * siblings.
+ */
+EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
+    if (n <= EM_SUM_SHORT) {
+        return em_short_sum(term, t, n);
+    }
+    float pending[EM_SUM_LEVELS * EM_SUM_LANES];
+    uint32_t waiting = 0, groups = 1, reversed = 0; /* of eight rows */
+    while (groups * EM_SUM_ROWS < n) {
+        groups *= 2;
+    }
+    for (uint32_t j = 0; j < groups; j++) {
+        em_sum_of_rows(term, t, reversed * EM_SUM_LANES, groups * EM_SUM_LANES, n,
+                       pending + waiting * EM_SUM_LANES);
+        waiting = em_add_complete(pending, EM_SUM_LANES, waiting + 1, j);
+        reversed = em_next_reversed(reversed, groups);
+    }
+    return em_sum_of_lanes(pending);
+}
+
+#endif
+
+/* ---- a vector beside the rows of a matrix -----------------------------------------------------
+ */
+
+#if EM_SMALL
+#define EM_ROOM 1u
+#else
+#define EM_ROOM EM_SUM_SHORT
+#endif
+
+/* What a vector is summed up with, row by row. A short vector and the last row are copied to where
+ * whole lanes can be read; the other rows have the next one behind them. */
+typedef struct em_rows {
+    em_terms terms;
+    const em_f32 *b;
+    uint32_t copied; /* the row that is, or as many as there are */
+    float x[EM_ROOM], last[EM_ROOM];
+} em_rows;
+
+/* Does a short sum of n terms look behind them? */
+EM_INLINE int em_wants_room(uint32_t n) {
+    return !EM_SMALL && n > 4 && n < EM_ROOM && n != 8 && n != 16;
+}
+
+EM_INLINE const em_f32 *em_with_room(const em_f32 *x, uint32_t n, float *room) {
+    memset(room, 0, EM_ROOM * sizeof *room);
+    for (uint32_t i = 0; i < n; i++) {
+        room[i] = x[i];
+    }
+    return (const em_f32 *)(const void *)room;
+}
+
+EM_INLINE void em_begin_rows(em_rows *r, em_value x, const em_f32 *b, uint32_t rows) {
+    const em_f32 *a = (const em_f32 *)x.data;
+    const int wants = em_wants_room(x.length);
+    r->b = b;
+    r->copied = wants ? rows - 1 : rows;
+    r->terms.a = wants ? em_with_room(a, x.length, r->x) : a;
+    r->terms.room = EM_ROOM;
+}
+
+EM_INLINE const em_terms *em_row(em_rows *r, uint32_t n, uint32_t k) {
+    const em_f32 *b = r->b + (size_t)k * n;
+    r->terms.b = k == r->copied ? em_with_room(b, n, r->last) : b;
+    return &r->terms;
+}
+
+#endif /* EM_SUMS_H */
