@@ -59,8 +59,10 @@ def bench(
         from edgemon.bench.peers.race import race
         from edgemon.bench.peers.race import show as show_race
 
-        if bundle is not None or data or budget:
-            raise BenchError("bench --peers: takes no BUNDLE, --data or --budget; leave them out")
+        if bundle is not None or data or budget or compare is not None:
+            raise BenchError(
+                "bench --peers: takes no BUNDLE, --data, --budget or --compare; leave them out"
+            )
         with terminal.stage("peers") as progress:
             found = race(progress=progress)
         show_race(terminal, found)

@@ -155,6 +155,18 @@ def test_bench_json_and_budgets(digits_bundle: Path) -> None:
     assert "'fast' is not a number" in refused(*common, "--budget", "latency_us=fast")
 
 
+def test_bench_is_compared_with_an_earlier_document(digits_bundle: Path, tmp_path: Path) -> None:
+    common = ("bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20")
+    common += ("--max-seconds", "0")
+    (tmp_path / "old.json").write_text(json.dumps(document(*common)))
+    found = document(*common, "--compare", tmp_path / "old.json")["comparison"]
+    lines = {line["name"]: line for line in found["lines"]}
+    assert lines.keys() >= {"model_us", "session_us", "overhead_ratio", "all c_ns", "flash_bytes"}
+    assert lines["flash_bytes"]["verdict"] == "same"
+    assert not any(note.startswith("CRC") for note in found["notes"])
+    assert "cannot be read" in refused(*common, "--compare", tmp_path / "none.json")
+
+
 def test_run_compares_words_by_name_when_classes_are_absent(tmp_path: Path) -> None:
     with np.load(DATA) as data:
         x, y = data["x"], data["y"]
