@@ -96,6 +96,7 @@ def run_benchmark(
             timed = pipelines.interleaved(
                 contestants, images, inputs, rounds, max_seconds, progress
             )
+        copy_us = memory.copy_us()
         taps = _taps(reader, inputs)
     with reporter.stage("timing the monitors in C"):
         in_c = latency.in_c(program, taps)
@@ -131,6 +132,7 @@ def run_benchmark(
             }
             for name, samples in in_c.items()
         ],
+        "memory_copy_us": copy_us,
         "process_peak_bytes": peak.bytes,
         "environment": environment(target, threads, kernels, tapped.backend()),
         "crc32": {

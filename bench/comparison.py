@@ -22,6 +22,7 @@ from edgemon.compiler.terminal import Terminal
 
 Document = dict[str, Any]
 
+BUSY = 0.2  # of the time of a copy
 UNTRUSTED = "cannot be trusted"
 BYTES = ("flash_bytes", "ram_bytes", "artifact_bytes")
 
@@ -44,7 +45,7 @@ def read(path: Path) -> Document:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BenchError(f"--compare {path}: cannot be read as JSON ({error})") from None
-    if not isinstance(found, dict) or not {"block_minima", "monitors"} <= found.keys():
+    if not isinstance(found, dict) or not {"block_minima", "memory_copy_us"} <= found.keys():
         raise BenchError(
             f"--compare {path}: is not what this edgemon's `bench --json` writes (it lacks "
             "block_minima); measure the old bundle again with --json"
@@ -70,6 +71,13 @@ def compare(old: Document, new: Document) -> Document:
             f"the model without monitors took {control.ratio:.3f} of its old time, not surely the "
             "same within 1 %, though nothing of it changed: the machine may have been in another "
             "state, and no difference of times is trusted"
+        )
+        lines = [_doubted(line) for line in lines]
+    copies = new["memory_copy_us"] / old["memory_copy_us"]
+    if not differences(old["environment"], new["environment"]) and abs(copies - 1) > BUSY:
+        notes.append(
+            f"a copy of memory took {copies:.2f} of its old time: something else kept the memory "
+            "busy in one of the runs, and no difference of times is trusted"
         )
         lines = [_doubted(line) for line in lines]
     for key in BYTES:

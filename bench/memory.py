@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter_ns
+
+import numpy as np
 
 from edgemon.runtime.monitor import Monitor
 from edgemon.targets import Target, measure
 
 CLEAR_REFS, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 RESET_PEAK = "5"
+COPIED, COPIES = 1 << 24, 20  # bytes, beyond the caches; and how often
 
 
 @dataclass(frozen=True)
@@ -70,3 +74,15 @@ def peak_memory() -> Iterator[PeakMemory]:
     if resettable:
         lines = STATUS.read_text().splitlines()
         found.bytes = next(int(v.split()[1]) * 1024 for v in lines if v.startswith("VmHWM"))
+
+
+def copy_us() -> float:
+    """Microseconds to copy ``COPIED`` bytes, from minima: how busy others keep the memory."""
+    source = np.ones(COPIED, np.uint8)
+    target = source.copy()
+    times = []
+    for _ in range(COPIES):
+        start = perf_counter_ns()
+        target[:] = source
+        times.append((perf_counter_ns() - start) / 1e3)
+    return float(np.min(times[: COPIES // 2]) + np.min(times[COPIES // 2 :])) / 2

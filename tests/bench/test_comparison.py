@@ -24,6 +24,7 @@ def document(**times: float) -> dict[str, Any]:
         "overhead_ratio": overhead,
         "overhead_interval": estimate(overhead, width)["interval"],
         "monitors": [{"name": "all", "c_ns_rounds": estimate(times.get("c_ns", 50.0), width)}],
+        "memory_copy_us": 1000.0,
         "environment": {"processor": "a", "threads": 1},
         "crc32": {"model": "01", "inputs": "02", "taps": "03", "outputs": "04"},
         "device": {"flash_bytes": 100, "ram_bytes": 10, "artifact_bytes": 50},
@@ -66,6 +67,17 @@ def test_no_difference_is_trusted_where_the_control_is_unsure() -> None:
     new["block_minima"]["model_us"] = estimate(100, 0.025)
     new["block_minima"]["session_us"] = estimate(103.7)
     assert verdicts(old, new)["session_us"] == UNTRUSTED
+
+
+def test_no_difference_is_trusted_where_the_memory_was_busy() -> None:
+    """The model stayed in its cache and took the same time; the session did not."""
+    old, new = document(), document(c_ns=52.0)
+    new["block_minima"]["session_us"] = estimate(103.1)
+    assert verdicts(old, new)["session_us"] == "slower"
+    new["memory_copy_us"] = 1500.0
+    found = verdicts(old, new)
+    assert found["session_us"] == found["all c_ns"] == UNTRUSTED
+    assert found["overhead_ratio"] == "same"
 
 
 def test_wide_intervals_and_none_are_not_trusted() -> None:
