@@ -79,13 +79,15 @@ def write_junit(path: Path, lines: list[BudgetLine], suite: str) -> None:
     document = JUnitXml()
     document.add_testsuite(found)
     document.update_statistics()  # type: ignore[no-untyped-call]
-    _write(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
+    write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
 
 
 def write_annotations(path: Path, lines: list[BudgetLine], stated_in: Path | None) -> None:
     """Workflow commands of GitHub, one for each budget that is not met: a step prints the file."""
     text = "".join(_command(line, stated_in) + "\n" for line in lines if not line.met)
-    _write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"), "--annotations")
+    write_beside(
+        path, lambda temporary: temporary.write_text(text, encoding="utf-8"), "--annotations"
+    )
 
 
 def _command(line: BudgetLine, stated_in: Path | None) -> str:
@@ -104,8 +106,8 @@ def _escaped(text: str, also: str = "") -> str:
     return text
 
 
-def _write(path: Path, write: Callable[[Path], object], option: str) -> None:
-    """Beside its place and then renamed: never half a file."""
+def write_beside(path: Path, write: Callable[[Path], object], option: str) -> None:
+    """Write a file beside its place and then rename it: never half a file. Raises CompileError."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
         os.close(handle)
