@@ -34,10 +34,8 @@ def render(document: Document, pipelines: Mapping[str, str]) -> str:
         style=Markup(style),
         columns=COLUMNS,
         times=times,
-        pipelines=Markup(spread("pipelines", "Time of an image", "us an image", times)),
-        monitors=Markup(
-            spread("monitors", "Time of the monitors in C", "ns an evaluation", monitors)
-        ),
+        pipelines=Markup(spread("pipelines", "Time of an image", "us", times)),
+        monitors=Markup(spread("monitors", "Time of the monitors in C", "ns", monitors)),
     )
 
 
@@ -54,6 +52,6 @@ def spread(
         axis.set_yticks(range(len(rows)), [label for label, _ in rows])
         axis.set_ylim(len(rows) - 0.5, -0.5)
         axis.set_xlim(left=0)
-        axis.set_xlabel(f"{unit}: minimum, median and 99th percentile")
+        axis.set_xlabel(f"{unit}: min, p50, p99")
         axis.grid(visible=False, axis="y")
     return svg[0]
