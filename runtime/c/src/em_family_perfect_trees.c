@@ -9,7 +9,7 @@
 #define SIGN UINT32_C(0x80000000)
 
 /* Tables, in their order. */
-enum { P_SHAPE, P_KEYS, P_FEATURES, P_EXITS, P_VALUES };
+enum perfect_table { P_SHAPE, P_KEYS, P_FEATURES, P_EXITS, P_VALUES };
 
 /* The order of keys, as unsigned numbers, is that of the numbers they are made from. */
 EM_INLINE uint32_t key_of(int is_float, uint32_t word) {

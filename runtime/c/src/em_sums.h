@@ -184,7 +184,7 @@ EM_INLINE void em_first_halving(em_term term, const em_terms *t, uint32_t n, uin
                                 float *v) {
     float upper[EM_SUM_LANES];
     for (uint32_t k = 0; k < half; k += EM_SUM_LANES) {
-        const size_t at = half + k;
+        const uint32_t at = half + k;
         em_row_of_terms(term, t, k, n, v + k);
         em_row_of_terms(term, t, at < n ? at : n, n, upper);
         for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
@@ -240,19 +240,19 @@ EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
     while (groups * EM_SUM_ROWS < n) {
         groups *= 2;
     }
-    for (uint32_t j = 0; j < groups; j++) {
+    uint32_t j = 0;
+    do {
         em_sum_of_rows(term, t, reversed * EM_SUM_LANES, groups * EM_SUM_LANES, n,
                        pending + waiting * EM_SUM_LANES);
         waiting = em_add_complete(pending, EM_SUM_LANES, waiting + 1, j);
         reversed = em_next_reversed(reversed, groups);
-    }
+    } while (++j < groups);
     return em_sum_of_lanes(pending);
 }
 
 #endif
 
-/* ---- a vector beside the rows of a matrix -----------------------------------------------------
- */
+/* ---- a vector beside the rows of a matrix ---------------------------------------------------- */
 
 #if EM_SMALL
 #define EM_ROOM 1u
