@@ -50,8 +50,17 @@ def bench(
     ] = None,
     peers: Annotated[
         bool,
-        typer.Option("--peers", help="Instead: forests in edgemon and in its peers; no BUNDLE."),
+        typer.Option(
+            "--peers", help="Instead: the same works in edgemon and its peers; no BUNDLE."
+        ),
     ] = False,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="WORKS",
+            help="Of --peers: forests, boxes, tables, linear, distances, kde, as a,b.",
+        ),
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
@@ -72,10 +81,12 @@ def bench(
                 "bench --peers: takes no BUNDLE, --data, --budget or --compare; leave them out"
             )
         with terminal.stage("peers") as progress:
-            found = race(progress=progress)
+            found = race(progress=progress, only=[w.strip() for w in only.split(",") if w.strip()])
         show_race(terminal, found)
         terminal.document(found)
         return
+    if only:
+        raise BenchError("bench --only: chooses works of --peers; give --peers too")
     if bundle is None or not data:
         missing = "BUNDLE" if bundle is None else "--data"
         raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,23 @@ from typing import Any
 import numpy as np
 
 from edgemon.bench.errors import BenchError
+from edgemon.bench.peers import op_race
 from edgemon.bench.peers.contestants import FORESTS, OWN
 from edgemon.bench.peers.forests import works
 from edgemon.bench.peers.native import Native, build
-from edgemon.bench.peers.work import Contestant, Function, Integers, NotInstalledError, Work
+from edgemon.bench.peers.work import (
+    Contestant,
+    Function,
+    Integers,
+    NotInstalledError,
+    Work,
+    sentence,
+)
 from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.terminal import Terminal
 
 ROUNDS = 40
+WORKS = ("forests", *op_race.KINDS)
 PYTHON_ROWS = 8  # of a round, of contestants that take a call of Python a row
 
 
@@ -44,13 +53,23 @@ class Runner:
         return (time.perf_counter_ns() - start) / len(found)
 
 
-def race(rounds: int = ROUNDS, progress: Progress = unseen) -> dict[str, Any]:
-    """The document of ``bench --peers``: for each work a line a contestant."""
+def race(
+    rounds: int = ROUNDS, progress: Progress = unseen, only: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The document of ``bench --peers``: for each work a line a contestant.
+
+    ``only``: names of WORKS, empty for all. Raises BenchError for another name.
+    """
+    unknown = [name for name in only if name not in WORKS]
+    if unknown:
+        raise BenchError(f"bench --only {unknown[0]}: the works are {', '.join(WORKS)}")
+    chosen = only or WORKS
     done: list[dict[str, Any]] = []
-    for work in works():
+    for work in works() if "forests" in chosen else ():
         progress(len(done), 0)
         done.append(one(work, FORESTS, rounds))
-    return {"rounds": rounds, "works": done}
+    kinds = [kind for kind in op_race.KINDS if kind in chosen]
+    return {"rounds": rounds, "works": done, "ops": op_race.race(kinds, rounds, progress)}
 
 
 def one(work: Work, contestants: Iterable[Contestant], rounds: int) -> dict[str, Any]:
@@ -68,7 +87,7 @@ def one(work: Work, contestants: Iterable[Contestant], rounds: int) -> dict[str,
                 )
                 runners.append(Runner(contestant.name, ready, work))
             except (ImportError, NotInstalledError, BenchError, ValueError) as error:
-                absent.append({"name": contestant.name, "why": _sentence(error)})
+                absent.append({"name": contestant.name, "why": sentence(error)})
         answers = [r.answers() for r in runners]
         fastest = np.full(len(runners), np.inf)
         for turn in range(rounds):
@@ -107,15 +126,11 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
         )  # fmt: skip
         for left_out in work["absent"]:
             terminal.note(f"{left_out['name']} did not take part: {left_out['why']}")
-    terminal.note(
-        f"Times are minima of {document['rounds']} interleaved rounds, gcc -O3, one row a call; "
-        "edgemon's include all of em_evaluate. Bytes: of edgemon the artifact, without the "
-        "runtime that all artifacts share; of the others the object's code and constants, or the "
-        "model file."
-    )
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, ImportError):
-        return f"{error.name or error} is not installed (pip install 'edgemon[peers]')."
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    if document["works"]:
+        terminal.note(
+            f"Times are minima of {document['rounds']} interleaved rounds, gcc -O3, one row a "
+            "call; edgemon's include all of em_evaluate. Bytes: of edgemon the artifact, without "
+            "the runtime that all artifacts share; of the others the object's code and constants, "
+            "or the model file."
+        )
+    op_race.show(terminal, document)

@@ -54,3 +54,10 @@ class Contestant:
 
     name: str
     make: Callable[[Work], CSource | Function]
+
+
+def sentence(error: Exception) -> str:
+    """Why somebody does not take part."""
+    if isinstance(error, ImportError):
+        return f"{error.name or error} is not installed (pip install 'edgemon[peers]')."
+    return (str(error).splitlines() or [type(error).__name__])[0]
