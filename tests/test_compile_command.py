@@ -372,3 +372,18 @@ def test_a_row_in_two_published_parts_can_be_left_out_of_the_later(tmp_path: Pat
     assert found["rows"] == {"fit": 800, "threshold": 300, "test": 295}
     with np.load(tmp_path / "b" / "splits.npz") as splits:
         assert 799 not in splits["threshold"]
+
+
+def test_early_exit_says_what_it_changes(tmp_path: Path) -> None:
+    """The time of trees may depend on the input then; with none, nothing does."""
+    common = ("compile", MODEL, "--data", DATA, "--early-exit", "--out")
+    trees = edgemon(*common, tmp_path / "a", "--monitor", "prophecy")
+    assert trees.exit_code == 0, trees.stderr
+    assert "node(s) of trees depends on the input" in " ".join(trees.stdout.split())
+    program = Bundle.open(tmp_path / "a").artifact.program
+    ops = {node.op for node in program.nodes}
+    assert "early_trees" in ops
+    assert "trees" not in ops
+    none = edgemon(*common, tmp_path / "b", "--monitor", "softmax")
+    assert none.exit_code == 0, none.stderr
+    assert "--early-exit changes nothing here" in " ".join(none.stderr.split())
