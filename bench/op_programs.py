@@ -28,6 +28,15 @@ class Probe:
     name: str
     program: Program
 
+    def taps(self, rows: int) -> list[Array]:
+        """Values for each tap (rows, length), the same in every run."""
+        rng = np.random.default_rng(0)
+        return [
+            rng.normal(0, 1, (rows, t.length)).astype(np.float32) if t.dtype == "float32"
+            else rng.integers(-100, 100, (rows, t.length)).astype(t.dtype)
+            for t in self.program.taps
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:

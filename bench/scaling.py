@@ -99,7 +99,7 @@ def measure(rounds: int = ROUNDS, progress: Progress = unseen) -> list[Line]:
 
 def _measured(sweep: Sweep, rounds: int) -> Line:
     programs = [p.program for pair in sweep.programs for p in pair]
-    ns = fastest(programs, [_taps(p, ROWS) for pair in sweep.programs for p in pair], rounds)
+    ns = fastest(programs, [p.taps(ROWS) for pair in sweep.programs for p in pair], rounds)
     own = np.maximum(ns[::2] - ns[1::2], LEAST_NS)
     sizes = tuple(len(_artifact(probe)) for probe, _ in sweep.programs)
     return Line(sweep.what, sweep.of, sweep.sizes, tuple(own.tolist()), sizes)
@@ -108,7 +108,7 @@ def _measured(sweep: Sweep, rounds: int) -> Line:
 def _rows(probe: Probe, rounds: int) -> Line:
     """A batch of evaluations, through Python: its time, and its bytes in memory."""
     monitor = Monitor(_artifact(probe))
-    taps = {n: _taps(probe, n) for n in BATCHES}
+    taps = {n: probe.taps(n) for n in BATCHES}
     best = dict.fromkeys(BATCHES, float("inf"))
     for _ in range(max(1, rounds // 10)):
         for n in BATCHES:
@@ -125,15 +125,6 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def _artifact(probe: Probe) -> bytes:
     return flat.write(flat.Artifact(probe.program, NO_MODEL, {}))
-
-
-def _taps(probe: Probe, rows: int) -> list[Array]:
-    rng = np.random.default_rng(0)
-    return [
-        rng.normal(0, 1, (rows, t.length)).astype(np.float32) if t.dtype == "float32"
-        else rng.integers(-100, 100, (rows, t.length)).astype(t.dtype)
-        for t in probe.program.taps
-    ]  # fmt: skip
 
 
 def to_json(lines: Sequence[Line]) -> dict[str, Any]:

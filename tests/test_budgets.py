@@ -109,7 +109,7 @@ def test_mistakes_get_a_sentence(digits_bundle: Path, folder: Path) -> None:
         "--max-seconds",
         "0",
     )
-    assert "budgets are missing" not in refused(*common, "--budgets", "none.toml")
+    assert "--budgets none.toml: cannot be read" in refused(*common, "--budgets", "none.toml")
     assert "give --budgets too" in refused(*common, "--junit", "found.xml")
     stated.write_text("[bench.monitor.boxes]\nmonitor_ns = 1\n")
     assert "no monitor 'boxes'; there are softmax, box" in refused(*common, "--budgets", stated)

@@ -83,7 +83,7 @@ def _measured(
     program = probe.program
     node = program.nodes[-1]
     x_id = node.inputs[0]
-    taps = _taps(probe)
+    taps = probe.taps(ROWS)
     values, _ = reference.run_device(program, taps)
     x, wanted = np.ascontiguousarray(values[x_id]), values[-1]
     name = f"{node.op}_{x.dtype.name}"
@@ -131,15 +131,6 @@ def _fastest(timers: Sequence[Timer], rounds: int) -> list[float]:
     for timer in timers:
         timer.close()
     return best
-
-
-def _taps(probe: Probe) -> list[Array]:
-    rng = np.random.default_rng(0)
-    return [
-        rng.normal(0, 1, (ROWS, t.length)).astype(np.float32) if t.dtype == "float32"
-        else rng.integers(-100, 100, (ROWS, t.length)).astype(t.dtype)
-        for t in probe.program.taps
-    ]  # fmt: skip
 
 
 def to_json(lines: Sequence[Line]) -> dict[str, Any]:
