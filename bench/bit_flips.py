@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.commands.verification import record_rows
+from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.neighbours import neighbours
 from edgemon.compiler.proof.self_test import CRC_AT, seal

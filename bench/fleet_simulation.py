@@ -18,8 +18,8 @@ import numpy.typing as npt
 from edgemon.bench.errors import BenchError
 from edgemon.bench.memory import peak_memory
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.commands.fleet import merge, moment
-from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Progress, Reporter
 from edgemon.compiler.terminal import Terminal, percent
@@ -107,7 +107,7 @@ def _simulate(
 ) -> int:
     """Writes a log a device; how many of those that do not drift have a flag."""
     flags = 0
-    both = _joined(*parts)
+    both = Evaluation.joined(parts)
     clean, new = (len(p.verdict) for p in parts)
     for number in range(plan.devices):
         rng = np.random.default_rng((plan.seed, number))
@@ -137,10 +137,7 @@ def _reports(
     window = Window(monitor)
     for start in range(0, len(rows), size):
         chosen = rows[start : start + size]
-        seen = Evaluation(
-            known.verdict[chosen], known.reason[chosen], known.predicted[chosen],
-            known.verdicts[chosen], tuple(s[chosen] for s in known.scores),
-        )  # fmt: skip
+        seen = known.take(chosen)
         drift.update(seen)
         window.update(seen)
         begun = START + start * SECONDS
@@ -148,16 +145,6 @@ def _reports(
             device=device, started=begun, ended=begun + len(chosen) * SECONDS, drift=drift
         )
         window.next()
-
-
-def _joined(one: Evaluation, other: Evaluation) -> Evaluation:
-    return Evaluation(
-        np.concatenate([one.verdict, other.verdict]),
-        np.concatenate([one.reason, other.reason]),
-        np.concatenate([one.predicted, other.predicted]),
-        np.concatenate([one.verdicts, other.verdicts]),
-        tuple(np.concatenate(pair) for pair in zip(one.scores, other.scores, strict=True)),
-    )
 
 
 def show(terminal: Terminal, d: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from edgemon.bench import grouped_guarantee, own_thresholds
 from edgemon.bench.errors import BenchError
 from edgemon.bench.resplit_law import BAND, band, share_exceeding
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.commands.verification import record_rows
+from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.monitors.shared.tails import STEPS
 from edgemon.compiler.monitors.shared.ties import TieBreak
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, order_statistic

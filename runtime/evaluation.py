@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,3 +29,22 @@ class Evaluation:
     predicted: npt.NDArray[np.int32]  # (n,) -1 after a fault of the inputs
     verdicts: npt.NDArray[np.uint8]  # (n, M)
     scores: tuple[npt.NDArray[Any], ...]  # M arrays (n,) in the monitor's raw dtype
+
+    def take(self, rows: npt.ArrayLike) -> Self:
+        """The results of these rows."""
+        return self._of(lambda values: values[0][np.asarray(rows)], [self])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The results of one or more blocks of rows, one after the other."""
+        return cls._of(np.concatenate, parts)
+
+    @classmethod
+    def _of(cls, made: Callable[[list[Any]], Any], parts: Sequence[Self]) -> Self:
+        return cls(
+            made([part.verdict for part in parts]),
+            made([part.reason for part in parts]),
+            made([part.predicted for part in parts]),
+            made([part.verdicts for part in parts]),
+            tuple(made(list(own)) for own in zip(*(part.scores for part in parts), strict=True)),
+        )

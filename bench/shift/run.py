@@ -16,7 +16,7 @@ from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
-from edgemon.compiler.commands.verification import record_rows
+from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
@@ -157,12 +157,7 @@ def _flags(monitor: Monitor, found: Evaluation, orders: list[Array]) -> dict[str
     at = []
     for order in orders:
         stream = Drift(monitor)
-        stream.update(
-            Evaluation(
-                found.verdict[order], found.reason[order], found.predicted[order],
-                found.verdicts[order], tuple(s[order] for s in found.scores),
-            )
-        )  # fmt: skip
+        stream.update(found.take(order))
         at.append(stream.state.flagged_at or np.inf)
     median = float(np.quantile(at, 0.5, method="higher"))
     return {

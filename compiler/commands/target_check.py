@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from edgemon import targets
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.commands import budget_files
-from edgemon.compiler.commands.verification import record_rows
 from edgemon.compiler.cost import cheaper
 from edgemon.compiler.cost.limits import ON_TARGET, BudgetLine, Limit
 from edgemon.compiler.cost.worst_case import WorstCase, worst_case

@@ -36,14 +36,7 @@ def evaluate_blocks(program: Program, rows: Iterable[list[npt.NDArray[Any]]]) ->
     parts = [reference.evaluate(program, taps) for taps in rows]
     if not parts:
         raise CompileError("no rows to evaluate")
-    scores = zip(*(p.scores for p in parts), strict=True)
-    return Evaluation(
-        np.concatenate([p.verdict for p in parts]),
-        np.concatenate([p.reason for p in parts]),
-        np.concatenate([p.predicted for p in parts]),
-        np.concatenate([p.verdicts for p in parts]),
-        tuple(np.concatenate(s) for s in scores),
-    )
+    return Evaluation.joined(parts)
 
 
 def predicted_class(builder: Builder, output: int) -> int:

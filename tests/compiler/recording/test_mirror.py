@@ -13,7 +13,8 @@ import pytest
 
 from edgemon.bench.benchmark import run_benchmark
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.commands.verification import record_rows, verify_bundle
+from edgemon.compiler.bundle_rows import record_rows
+from edgemon.compiler.commands.verification import verify_bundle
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.data.sources import Sources
