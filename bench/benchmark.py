@@ -25,6 +25,7 @@ from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, quiet_interpreter
+from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
@@ -79,27 +80,39 @@ def run_benchmark(
         write_untapped(model.path, metadata["model"]["outputs"], plain_file)
         model_crc = f"{zlib.crc32(plain_file.read_bytes()):08x}"
         kernels = metadata["kernels"]
-        with quiet_interpreter():
-            plain = open_classifier(plain_file, threads=threads, kernels=kernels)
-            tapped = open_classifier(model.path, threads=threads, kernels=kernels)
         program, positions = bundle.artifact.program, model.positions
         views = [tap.view for tap in program.taps]
-        reader = TapReader(tapped, positions, views, spec, preprocess)
-        session = Session(path, threads=threads)
-        start = time.perf_counter_ns()
-        session.evaluate(images[0])
-        first_us = (time.perf_counter_ns() - start) / 1e3
-        contestants = pipelines.Contestants(
-            plain, tapped, monitor, positions, session, reader.mirror_axis
-        )
-        with reporter.stage("timing") as progress, memory.peak_memory() as peak:
+
+        def classifier(file: Path) -> Classifier:
+            with quiet_interpreter():
+                return open_classifier(file, threads=threads, kernels=kernels)
+
+        with memory.peak_memory() as peak:
+            tapped = classifier(model.path)
+            reader = TapReader(tapped, positions, views, spec, preprocess)
+            session = Session(path, threads=threads)
+            start = time.perf_counter_ns()
+            session.evaluate(images[0])
+            first_us = (time.perf_counter_ns() - start) / 1e3
+            taps = _taps(reader, inputs)
+
+        def opened() -> pipelines.Contestants:
+            return pipelines.Contestants(
+                classifier(plain_file), classifier(model.path), Monitor(bundle.artifact_bytes),
+                positions, Session(path, threads=threads), reader.mirror_axis,
+            )  # fmt: skip
+
+        in_c, copies, copy_us = latency.InC(program, taps), memory.Copies(), list[float]()
+
+        def beside() -> None:
+            copy_us.append(copies.us())
+            in_c.round()
+
+        with reporter.stage("timing") as progress:
             timed = pipelines.interleaved(
-                contestants, images, inputs, rounds, max_seconds, progress
+                opened, images, inputs, rounds, max_seconds, beside, progress
             )
-        copy_us = memory.copy_us()
-        taps = _taps(reader, inputs)
-    with reporter.stage("timing the monitors in C"):
-        in_c = latency.in_c(program, taps)
+    monitors = in_c.samples()
     second = {m.name: program.only(m.name).second_inference for m in program.monitors}
     second["all"] = program.second_inference
     distributions = [Distribution.of(row) for row in timed.times]
@@ -120,19 +133,19 @@ def run_benchmark(
         "overhead_interval": overhead.to_json()["interval"],
         "trusted": overhead.trusted,
         "block_minima": {
-            name: Estimate.of(row).to_json()
+            name: {**Estimate.of(row).to_json(), "to_model": timed.to_model(row).to_json()}
             for name, row in zip(pipelines.NAMES, timed.minima, strict=True)
         },
         "monitors": [
             {
                 "name": name,
-                **_monitor_times(samples),
+                **_monitor_times(samples, timed),
                 "second_inference": second[name],
                 "share_of_model": second[name] + samples.min() / 1e3 / best["model_us"].min,
             }
-            for name, samples in in_c.items()
+            for name, samples in monitors.items()
         ],
-        "memory_copy_us": copy_us,
+        "memory_copy_us": Estimate.of(np.array(copy_us)).to_json(),
         "process_peak_bytes": peak.bytes,
         "environment": environment(target, threads, kernels, tapped.backend()),
         "crc32": {
@@ -169,14 +182,15 @@ def _outputs(monitor: Monitor, taps: list[Array]) -> list[Array]:
     return results
 
 
-def _monitor_times(samples: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Of nanoseconds (rounds, batches)."""
-    spread = Distribution.of(samples)
+def _monitor_times(samples: npt.NDArray[np.float64], timed: pipelines.Timed) -> dict[str, Any]:
+    """Of nanoseconds (rounds, batches), of which each round was timed before a block."""
+    spread, rounds = Distribution.of(samples), samples.min(axis=1)
+    to_model = timed.to_model(rounds[: timed.minima.shape[1]] / 1e3)
     return {
         "c_ns": spread.min,
         "c_ns_p50": spread.p50,
         "c_ns_distribution": spread.to_json(),
-        "c_ns_rounds": Estimate.of(samples.min(axis=1)).to_json(),
+        "c_ns_rounds": {**Estimate.of(rounds).to_json(), "to_model": to_model.to_json()},
     }
 
 

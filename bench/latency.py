@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.bench.placement import Placement
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.reporter import Progress, unseen
@@ -17,7 +18,7 @@ from edgemon.runtime.monitor import Monitor
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-ROUNDS = 20
+ROUNDS = 20  # at least
 BATCHES = 10  # one after another, of each round
 NO_MODEL = "00" * 32  # an artifact that is only timed belongs to no model
 
@@ -41,27 +42,42 @@ class Distribution:
         return asdict(self)
 
 
-def in_c(program: Program, taps: Sequence[Array]) -> dict[str, Floats]:
-    """Nanoseconds of one evaluation in C on rows of taps, per monitor alone and for ``all``:
-    (rounds, ``BATCHES``), means over all rows of one pass.
+class InC:
+    """Nanoseconds of one evaluation in C on rows of taps, per monitor alone and for ``all``.
 
-    Rounds go through all of them in turn, so that a busy while does not meet one alone.
+    A round goes through all of them in turn, so that a busy while does not meet one alone, and
+    each round has them elsewhere in memory (``bench.placement``).
     """
-    programs = {m.name: program.only(m.name) for m in program.monitors}
-    programs["all"] = program
-    timed = {
-        name: (_monitor(p), [taps[program.taps.index(t)] for t in p.taps])
-        for name, p in programs.items()
-    }
-    found: dict[str, list[list[float]]] = {name: [] for name in timed}
-    for _ in range(ROUNDS):
-        for name, (monitor, rows) in timed.items():
-            found[name].append(monitor.nanoseconds(rows, BATCHES))
-    return {name: np.array(samples) for name, samples in found.items()}
+
+    def __init__(self, program: Program, taps: Sequence[Array]) -> None:
+        programs = {m.name: program.only(m.name) for m in program.monitors} | {"all": program}
+        self._timed = {
+            name: (_artifact(p), [taps[program.taps.index(t)] for t in p.taps])
+            for name, p in programs.items()
+        }
+        self._found: dict[str, list[list[float]]] = {name: [] for name in self._timed}
+        self._placement = Placement()
+
+    def round(self) -> None:
+        """Times ``BATCHES`` passes over all rows, of each."""
+        for name, (artifact, rows) in self._timed.items():
+            self._placement.move()
+            monitor, placed = Monitor(artifact), [self._placement.copy(t) for t in rows]
+            self._found[name].append(monitor.nanoseconds(placed, BATCHES))
+
+    def samples(self) -> dict[str, Floats]:
+        """Of all rounds, ``ROUNDS`` at least: (rounds, ``BATCHES``), means over the rows."""
+        while any(len(rounds) < ROUNDS for rounds in self._found.values()):
+            self.round()
+        return {name: np.array(rounds) for name, rounds in self._found.items()}
+
+
+def _artifact(program: Program) -> bytes:
+    return flat.write(flat.Artifact(program, NO_MODEL, {}))
 
 
 def _monitor(program: Program) -> Monitor:
-    return Monitor(flat.write(flat.Artifact(program, NO_MODEL, {})))
+    return Monitor(_artifact(program))
 
 
 def fastest(

@@ -2,7 +2,8 @@
 
 All pipelines run in one process, interleaved in alternating order, on the same inputs in turn;
 taps of the mirrored image cost the monitored ones a second inference. Rounds come in blocks
-(``bench.blocks``), and more of them until the overhead's interval is narrow or time is up.
+(``bench.blocks``), and more of them until the overhead's interval is narrow or time is up. Each
+block opens all pipelines anew, elsewhere in memory (``bench.placement``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from edgemon.bench import blocks
 from edgemon.bench.errors import BenchError
+from edgemon.bench.placement import Placement
 from edgemon.compiler.reporter import Progress, unseen
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.mirror import MIRROR, mirrored
@@ -29,7 +31,8 @@ from edgemon.runtime.session import Session
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WARM_UP = 50
+BLOCK = 100  # rounds in a block, at most: more rounds are more blocks
+WARM_UP = 10  # images through each pipeline of a block, before it is timed
 NAMES = ("model_us", "with_monitors_us", "bare_us", "session_us")
 ALONE, TOGETHER, BARE, SESSION = range(len(NAMES))
 
@@ -44,7 +47,11 @@ class Timed:
     @property
     def overhead(self) -> blocks.Estimate:
         """Model and monitors to the model alone: ratios of minima of the same blocks."""
-        return blocks.ratio(self.minima[TOGETHER], self.minima[ALONE])
+        return self.to_model(self.minima[TOGETHER])
+
+    def to_model(self, of: Floats) -> blocks.Estimate:
+        """Of microseconds (blocks,) to those of the model alone in the same blocks."""
+        return blocks.ratio(of, self.minima[ALONE])
 
 
 @dataclass(frozen=True)
@@ -67,20 +74,45 @@ class Contestants:
 
 
 def interleaved(
-    of: Contestants,
+    opened: Callable[[], Contestants],
     images: Sequence[Array],
     inputs: Sequence[Array],
     rounds: int,
     max_seconds: float = 0.0,
+    before: Callable[[], None] = lambda: None,
     progress: Progress = unseen,
 ) -> Timed:
-    """Time ``rounds`` images through each pipeline, and on in blocks, until the interval of the
-    overhead is narrow, for at most ``max_seconds`` in all.
+    """Time ``rounds`` images through each pipeline, or what fills the last block, and on in
+    blocks, until the interval of the overhead is narrow, for at most ``max_seconds`` in all.
 
     Args:
+        opened: what is timed, fresh. before: is called before each block, for what else is to be
+            measured in the same while.
         images: as a camera gives them, for the session.
         inputs: of the same, as ``preprocess.to_input`` makes them, for the others.
     """
+    size = min(BLOCK, max(1, rounds // blocks.BLOCKS))
+    end = time.monotonic() + max_seconds
+    placement = Placement()
+    times: list[Floats] = []
+    done = 0
+    while True:
+        for _ in range(blocks.BLOCKS // 2 if times else -(-rounds // size)):
+            before()
+            placement.move()
+            times.append(_block(opened(), images, inputs, range(done, done + size)))
+            done += size
+            progress(min(done, rounds), rounds)
+        whole = np.concatenate(times, axis=1)
+        found = Timed(whole, blocks.minima(whole, size))
+        if found.overhead.trusted or time.monotonic() >= end:
+            return found
+
+
+def _block(
+    of: Contestants, images: Sequence[Array], inputs: Sequence[Array], rounds: range
+) -> Floats:
+    """Microseconds (pipelines, rounds)."""
     memory = [_in_place(of.tapped, p, inputs[0]) for p in of.positions]
     # A device reads the input where it lies; here it lies elsewhere for every image.
     for i, p in enumerate(of.positions):
@@ -90,22 +122,11 @@ def interleaved(
     for i in range(WARM_UP):
         for run in pipelines:
             run(images[i % len(images)], inputs[i % len(inputs)])
-    size = max(1, rounds // blocks.BLOCKS)
-    end = time.monotonic() + max_seconds
-    times: list[Floats] = []
-    done = 0
-    while True:
-        count = rounds if not times else blocks.BLOCKS // 2 * size
-        times.append(_rounds(pipelines, images, inputs, done, count, progress))
-        done += count
-        whole = np.concatenate(times, axis=1)
-        found = Timed(whole, blocks.minima(whole, size))
-        if found.overhead.trusted or time.monotonic() >= end:
-            break
+    times = _rounds(pipelines, images, inputs, rounds)
     for p, tap in zip(of.positions, memory, strict=True):
         if bytes(tap) != of.tapped.output(p).tobytes():
             raise BenchError("the interpreter moved its outputs while it was timed; run it again")
-    return found
+    return times
 
 
 Pipeline = Callable[[Array, Array], object]
@@ -115,24 +136,19 @@ def _rounds(
     pipelines: Sequence[Pipeline],
     images: Sequence[Array],
     inputs: Sequence[Array],
-    first: int,
-    count: int,
-    progress: Progress,
+    rounds: range,
 ) -> Floats:
-    """Microseconds (pipelines, count)."""
-    times = np.empty((len(pipelines), count))
+    times = np.empty((len(pipelines), len(rounds)))
     order = range(len(pipelines))
     gc.disable()
     try:
-        for i in range(count):
-            image, x = images[(first + i) % len(images)], inputs[(first + i) % len(inputs)]
-            for which in order if i % 2 else reversed(order):
+        for i, number in enumerate(rounds):
+            image, x = images[number % len(images)], inputs[number % len(inputs)]
+            for which in order if number % 2 else reversed(order):
                 run = pipelines[which]
                 start = time.perf_counter_ns()
                 run(image, x)
                 times[which, i] = time.perf_counter_ns() - start
-            if i % 64 == 0:
-                progress(i, count)
     finally:
         gc.enable()
     return times / 1e3
