@@ -250,6 +250,12 @@ def shift(
     orders: Annotated[
         int, typer.Option(min=1, help="Random orders in which the drift test sees them.")
     ] = 20,
+    corruptions: Annotated[
+        str, typer.Option(help="Faults by name, as fog,jpeg; a wrong name lists them all.")
+    ] = "gaussian,contrast,brightness,fog",
+    full_scale: Annotated[
+        int, typer.Option(min=1, max=255, help="Value of full brightness in these images.")
+    ] = 255,
     seed: Annotated[int, typer.Option(min=0, help="Of images, noise and orders.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
@@ -264,7 +270,8 @@ def shift(
     terminal = Terminal(as_json=json, markdown=markdown)
     document = measure(
         bundle, data, images=images, orders=orders, seed=seed, workers=workers,
-        label_column=label_column, reporter=terminal,
+        label_column=label_column, corruptions=[c.strip() for c in corruptions.split(",")],
+        full_scale=full_scale, reporter=terminal,
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)

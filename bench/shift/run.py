@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.shift.corruptions import CORRUPTIONS, corrupt
+from edgemon.bench.faults import registry
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
@@ -36,6 +37,7 @@ from edgemon.runtime.untrusted import read
 Array = npt.NDArray[Any]
 
 CLEAN = "none"
+CORRUPTIONS = ("gaussian", "contrast", "brightness", "fog")  # unless others are asked for
 SEVERITIES = (3, 5)
 
 
@@ -47,12 +49,16 @@ def run(
     orders: int = 20,
     seed: int = 0,
     label_column: str | None = None,
+    corruptions: Sequence[str] = CORRUPTIONS,
+    full_scale: int = registry.FULL_SCALE,
     workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> dict[str, Any]:
     """The JSON document of ``shift --json``: a line for clean images, and one for each corruption
-    and severity. The same images are used in all lines; the drift test sees them in ``orders``
-    random orders, each from a fresh start."""
+    and severity (3 and 5; of a fault that has fewer, those it has of them, or its worst). The same
+    images are used in all lines; the drift test sees them in ``orders`` random orders, each from a
+    fresh start. ``corruptions`` and ``full_scale`` are as ``faults.registry.make`` takes them."""
+    chosen = [(name, registry.find(name)) for name in dict.fromkeys(corruptions)]
     bundle = Bundle.open(bundle_path)
     bundle.require_intact()
     test = bundle.artifact.drift
@@ -65,23 +71,33 @@ def run(
     lines = []
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         scratch = Path(name)
-        x, y = _images(bundle, data, images, rng, label_column, scratch, reporter.warn)
-        wanted = [(CLEAN, 0), *((name, s) for name in CORRUPTIONS for s in SEVERITIES)]
+        rows = _images(bundle, data, images, rng, label_column, scratch, reporter.warn)
+        x, y = _all(rows), np.asarray(rows.y)
+        registry.require_images(x)
+        registry.warn_of_scale(x, full_scale, "--full-scale", reporter.warn)
+        wanted = [(CLEAN, 0), *((name, s) for name, fault in chosen for s in _severities(fault))]
         shuffled = [rng.permutation(len(x)) for _ in range(orders)]
         for corruption, severity in wanted:
             own = Path(tempfile.mkdtemp(dir=scratch))
             with reporter.stage(f"corrupting: {corruption} {severity or ''}"):
-                np.save(own / "x.npy", corrupt(x, corruption, severity, rng) if severity else x)
+                made = x
+                if severity:
+                    made = registry.make(
+                        x, corruption, severity, seed=seed, rows=rows.numbers,
+                        full_scale=full_scale, frame=x[0],
+                    )  # fmt: skip
+                np.save(own / "x.npy", made)
                 np.save(own / "y.npy", y)
-            rows = record_rows(
+            recorded = record_rows(
                 bundle, f"{own / 'x.npy'},{own / 'y.npy'}", own, workers=workers, reporter=reporter
             )
-            found = evaluate(bundle.artifact.program, rows)
+            found = evaluate(bundle.artifact.program, recorded)
             lines.append(
                 {
                     "corruption": corruption,
                     "severity": severity,
-                    **_quality(found, rows.correct),
+                    "sha256": registry.digest(made),
+                    **_quality(found, recorded.correct),
                     **_flags(monitor, found, shuffled),
                 }
             )
@@ -91,6 +107,8 @@ def run(
         "monitor": monitor.monitors[test.monitor].name,
         "images": len(x),
         "orders": orders,
+        "full_scale": full_scale,
+        "left_out": registry.LEFT_OUT,
         "promised_run_length": test.run_length,
         "clean_run_length": clean,
         "lines": lines,
@@ -100,8 +118,8 @@ def run(
 def _images(
     bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
     scratch: Path, warn: Warn,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Images and labels, chosen at random among those from which the bundle learned nothing."""
+) -> Dataset:  # fmt: skip
+    """Labelled images, chosen at random among those from which the bundle learned nothing."""
     preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])
     input, how = InputSpec.from_json(bundle.artifact.metadata["input"]), bundle.reading
     data = load(
@@ -114,8 +132,12 @@ def _images(
     if not len(unseen):
         raise BenchError(f"{spec}: the bundle was fitted on all of these rows; give others")
     chosen = data.take(np.sort(rng.permutation(unseen)[:most]))
-    chosen = bundle.classes.numbered(chosen, str(bundle.path))
-    return _all(chosen), np.asarray(chosen.y)
+    return bundle.classes.numbered(chosen, str(bundle.path))
+
+
+def _severities(fault: registry.Fault) -> Sequence[int]:
+    within = [s for s in SEVERITIES if s <= fault.severities]
+    return within or [fault.severities]
 
 
 def _learned_from(bundle: Bundle, spec: str) -> Array:

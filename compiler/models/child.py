@@ -19,7 +19,8 @@ from edgemon.compiler.errors import DataError, ModelError
 Job = dict[str, Any]
 Message = dict[str, Any]
 
-COMMAND = (sys.executable, "-P", "-m", "edgemon.compiler.models.worker")
+COMMAND = (sys.executable, "-P", "-m")
+WORKER = "edgemon.compiler.models.worker"
 ERRORS = {"model": ModelError, "data": DataError}
 
 
@@ -29,17 +30,21 @@ def run(
     subject: str,
     silence_s: float,
     progress: Callable[[int], None] | None = None,
+    module: str = WORKER,
 ) -> list[Message]:
     """Run each job in a worker of its own, all at once; returns the result of each.
 
     ``progress`` gets the number of rows done by all together. A worker that dies, or says nothing
     for ``silence_s`` seconds, or reports an error, ends the others too and raises ModelError (or
-    DataError if it blames the data); ``subject`` names the model in the sentence.
+    DataError if it blames the data); ``subject`` names the model in the sentence, ``module`` is
+    what a worker runs.
     """
     workers: list[_Worker] = []
     try:
         for job in jobs:
-            workers.append(_Worker(job))  # one by one: a failed start must not lose the others
+            workers.append(
+                _Worker(job, module)
+            )  # one by one: a failed start must not lose the others
         with selectors.DefaultSelector() as selector:
             for worker in workers:
                 selector.register(worker.output, selectors.EVENT_READ, worker)
@@ -68,6 +73,7 @@ class _Worker:
     """One child: its job goes in by standard input, messages come back as JSON lines."""
 
     job: Job
+    module: str
     done: int = 0
     heard_s: float = field(default_factory=time.monotonic)
     _last: Message | None = None
@@ -76,7 +82,7 @@ class _Worker:
     def __post_init__(self) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
         self._process = subprocess.Popen(
-            COMMAND,
+            (*COMMAND, self.module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -1,0 +1,7 @@
+"""Faults of images: what a benchmark does to them, by kind, severity and seed (``faults.make``).
+
+The corruptions are those of Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness
+to Common Corruptions and Perturbations", with the constants of its CIFAR-10-C, for images of any
+size. ``noise``, ``blur``, ``weather``, ``digital``, ``geometry`` and ``sensor`` compute them, one
+image at a time; ``registry`` knows them all; ``attacks`` ask a model for its gradient.
+"""
