@@ -64,6 +64,23 @@ class Monitor:
     ) -> None:
         """Count `rows` images: `verdicts` and `scores` as `evaluate` wrote them, and `state` the
         C struct `em_drift` as u32 words."""
+    @property
+    def accuracy(self) -> tuple[int, int, int, int, int, int] | None:
+        """(monitor, steps, window, least, rows, variance) of the table, if there is one."""
+    def accuracy_update(
+        self,
+        state: _Buffer,
+        drift: _Buffer | None,
+        rows: int,
+        verdicts: _Buffer,
+        scores: _Buffer,
+        /,
+    ) -> None:
+        """Count `rows` images in the C struct `em_accuracy`, u64 words, and before each in the
+        drift test, as `drift_update` does."""
+    def accuracy_label(self, state: _Buffer, probability: int, right: bool, /) -> None: ...
+    def accuracy_estimate(self, state: _Buffer, drift: _Buffer | None, /) -> bytes | None:
+        """The C struct `em_estimate`; None without a table."""
     def window_start(self, state: _Buffer, /) -> None:
         """Start a window in a u64 array: a head of 112 bytes, 24 bytes a monitor, 8 a class."""
     def window_update(
@@ -87,14 +104,17 @@ class Monitor:
 @final
 class Stream:
     """Images of one stream, one at a time. Keeps the states of a drift test (C struct `em_drift`,
-    u32) and of a window (u64, started by `window_start`)."""
+    u32), of a window (u64, started by `window_start`) and of an estimate of accuracy (C struct
+    `em_accuracy`, u64)."""
 
-    def __new__(cls, monitor: Monitor, drift: _Buffer, window: _Buffer) -> Stream: ...
+    def __new__(
+        cls, monitor: Monitor, drift: _Buffer, window: _Buffer, accuracy: _Buffer
+    ) -> Stream: ...
     def evaluate(
         self, taps: Sequence[_Buffer], /
-    ) -> tuple[int, int, int, bytes, tuple[float, ...]]:
+    ) -> tuple[int, int, int, bytes, tuple[float, ...], int]:
         """Evaluate and count one image: (verdict, reason, predicted class, verdict of each monitor,
-        score of each as it is shown)."""
+        score of each as it is shown, probability of being right in 1/65535 or -1)."""
 
 @final
 class Preparation:

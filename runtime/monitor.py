@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime import _native
+from edgemon.runtime.accuracy import AccuracyInfo
 from edgemon.runtime.drift import DriftInfo
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
@@ -79,6 +80,12 @@ class Monitor:
         return None if found is None else DriftInfo(*found)
 
     @property
+    def accuracy(self) -> AccuracyInfo | None:
+        """The artifact's table of accuracy, if it has one."""
+        found = self._native.accuracy
+        return None if found is None else AccuracyInfo(*found)
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The metadata that the compiler stored; empty where there is none. Raises ArtifactError
         unless it is one JSON object without a key that is stated twice."""
@@ -145,6 +152,27 @@ class Monitor:
         raw = self._raw(len(verdicts), scores)
         self._native.drift_update(state, len(raw), np.ascontiguousarray(verdicts), raw)
 
+    def update_accuracy(
+        self, state: npt.NDArray[np.uint64], drift: npt.NDArray[np.uint32] | None, verdicts: Array,
+        scores: Sequence[Array],
+    ) -> None:  # fmt: skip
+        """Count rows in the state of an estimate (see ``accuracy.Accuracy``), each in that of a
+        drift test before: verdicts (n, M) and M raw scores (n,)."""
+        raw = self._raw(len(verdicts), scores)
+        self._native.accuracy_update(state, drift, len(raw), np.ascontiguousarray(verdicts), raw)
+
+    def label_accuracy(
+        self, state: npt.NDArray[np.uint64], probability: int, right: bool
+    ) -> None:  # fmt: skip
+        """Count a label of an image that had this probability, in 1/65535."""
+        self._native.accuracy_label(state, probability, right)
+
+    def estimate_accuracy(
+        self, state: npt.NDArray[np.uint64], drift: npt.NDArray[np.uint32] | None
+    ) -> bytes | None:
+        """The C struct ``em_estimate``; None without a table."""
+        return self._native.accuracy_estimate(state, drift)
+
     def start_window(self, state: npt.NDArray[np.uint64]) -> None:
         """Start a window (see ``window.Window``): a head of 112 bytes, 24 a monitor, 8 a class."""
         self._native.window_start(state)
@@ -169,10 +197,11 @@ class Monitor:
         return self._native.window_write(state, drift)
 
     def stream(
-        self, drift: npt.NDArray[np.uint32], window: npt.NDArray[np.uint64]
-    ) -> _native.Stream:
-        """Evaluates one image after the other and counts it in both states."""
-        return _native.Stream(self._native, drift, window)
+        self, drift: npt.NDArray[np.uint32], window: npt.NDArray[np.uint64],
+        accuracy: npt.NDArray[np.uint64],
+    ) -> _native.Stream:  # fmt: skip
+        """Evaluates one image after the other and counts it in all states."""
+        return _native.Stream(self._native, drift, window, accuracy)
 
     def _raw(self, rows: int, scores: Sequence[Array]) -> npt.NDArray[np.int64]:
         """M scores (n,) as the C runtime keeps them, (n, M)."""

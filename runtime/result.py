@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from edgemon.runtime.accuracy import UNIT
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.monitor import status_text
@@ -40,7 +41,8 @@ class Result:
 
     ``score`` is that of the monitor that decided (the first with the worst verdict). After a
     fault of the image ``prediction`` is -1, ``label`` is empty and scores are NaN. ``terms``: of
-    each signal of a fusion its score and the nats that it adds.
+    each signal of a fusion its score and the nats that it adds. ``probability``: that the answer is
+    right, by the artifact's table of accuracy; None without one and after a fault.
 
     ``reason``, ``monitors`` and ``terms`` of a session's result are made when they are first read.
     """
@@ -52,6 +54,7 @@ class Result:
     reason: str
     monitors: tuple[MonitorResult, ...]
     terms: tuple[TermResult, ...] = field(default_factory=tuple)
+    probability: float | None = None
 
     def __getattr__(self, name: str) -> Any:
         # Called for what is not there yet alone.
@@ -84,9 +87,11 @@ class Results:
         self._rules, self._explanations = rules, explanations
 
     def result(
-        self, verdict: int, status: int, prediction: int, verdicts: bytes, scores: tuple[float, ...]
-    ) -> Result:
-        """Of an evaluation: the verdicts and scores are those of the monitors."""
+        self, verdict: int, status: int, prediction: int, verdicts: bytes,
+        scores: tuple[float, ...], probability: int = -1,
+    ) -> Result:  # fmt: skip
+        """Of an evaluation: the verdicts and scores are those of the monitors; ``probability`` is
+        in 1/65535, or -1."""
         decisive = max(verdicts.find(verdict), 0)
         found: Result = object.__new__(Result)
         worst = VERDICTS[verdict]
@@ -95,6 +100,7 @@ class Results:
             "label": self._labels[prediction] if 0 <= prediction < len(self._labels) else "",
             "verdict": worst,
             "score": scores[decisive] if prediction >= 0 else NAN,
+            "probability": probability / UNIT if probability >= 0 else None,
             _MAKER: (self, status, decisive, worst, verdicts, scores),
         }
         object.__setattr__(found, "__dict__", state)  # a result is frozen

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from edgemon.runtime.accuracy import UNIT, Accuracy, AccuracyInfo, Estimate
 from edgemon.runtime.drift import Drift, DriftInfo, DriftState
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
 from edgemon.runtime.formats import model_file, open_classifier
@@ -54,7 +55,10 @@ class Session:
         self._labels, self._label_values = metadata.labels, metadata.label_values
         self._drift = Drift(self._monitor)
         self._window = Window(self._monitor)
-        self._stream = self._monitor.stream(self._drift.words, self._window.words)
+        self._accuracy = Accuracy(self._monitor)
+        self._stream = self._monitor.stream(
+            self._drift.words, self._window.words, self._accuracy.words
+        )
         classifier = open_classifier(
             model, threads=threads, kernels=kernels or metadata.kernels, content=content
         )
@@ -112,6 +116,28 @@ class Session:
         that no guarantee holds any more. An image that raised InputError is not counted."""
         return self._drift.state
 
+    @property
+    def accuracy_table(self) -> AccuracyInfo | None:
+        """The artifact's table of accuracy, if it has one (``edgemon accuracy fit`` writes it)."""
+        return self._monitor.accuracy
+
+    @property
+    def accuracy(self) -> Estimate | None:
+        """The estimated share of right answers over the last images, with its interval and whether
+        it is valid; None for an artifact without a table. An image that raised InputError is not
+        counted."""
+        return self._accuracy.estimate(self._drift)
+
+    def label(self, probability: float, right: bool) -> None:
+        """Counts a label that came back: the ``Result.probability`` of an image that was drawn at
+        random (since the drift flag, if there is one), and whether its answer was right."""
+        if not 0 <= probability <= 1:
+            raise InputError(
+                f"a label's probability of {probability!r}: give the Result.probability of its "
+                "image"
+            )
+        self._accuracy.label(round(probability * UNIT), right)
+
     def reset_drift(self) -> None:
         """Forgets all images: at a new stream of images, or when the cause of a flag is mended."""
         self._drift.reset()
@@ -140,7 +166,7 @@ class Session:
 
     def evaluate_batch(self, images: Iterable[npt.ArrayLike]) -> list[Result]:
         """Run several images, one result each. None of them is counted if one raises."""
-        states: list[Array] = [self._drift.words, self._window.words]
+        states: list[Array] = [self._drift.words, self._window.words, self._accuracy.words]
         before: list[Array] = [words.copy() for words in states]
         results: list[Result] = []
         try:
@@ -163,7 +189,7 @@ class Session:
         return self._results.result(*self._stream.evaluate(self._taps.shaped(x)))
 
     def _fault(self, error: NotFiniteError) -> Result:
-        self._drift.update_faults()
+        self._accuracy.update_faults(drift=self._drift)
         self._window.update_faults()
         return self._results.fault(str(error))
 

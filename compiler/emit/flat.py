@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.emit import drift_section
+from edgemon.compiler.accuracy.table import AccuracyTable
+from edgemon.compiler.emit import accuracy_section, drift_section
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Builder, Monitor, Node, Program, Tap
 from edgemon.compiler.program.ops import DEVICE_OPS, OPS
@@ -31,17 +32,17 @@ from edgemon.runtime.names import UNIQUE_PART, stored_name
 Array = npt.NDArray[Any]
 
 MAGIC = b"\x8eEMON\r\n\x1a"
-MAJOR, MINOR, CANARY = 1, 3, 0x01020304
+MAJOR, MINOR, CANARY = 1, 4, 0x01020304
 NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
 DISPLAYS = ("linear", "odds")
 PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
-SELF_TEST, META, DRIFT = 0x80000001, 0x80000002, 0x80000003
+SELF_TEST, META, DRIFT, ACCURACY = 0x80000001, 0x80000002, 0x80000003, 0x80000004
 SECTION_NAMES = {
     PROGRAM: "program", TAPS: "taps", NODES: "nodes", TABLES: "tables", MONITORS: "monitors",
     STRINGS: "strings", DATA: "data", SELF_TEST: "self_test", META: "meta",
-    DRIFT: "drift",
+    DRIFT: "drift", ACCURACY: "accuracy",
 }  # fmt: skip
 HEADER = struct.Struct("<8sHHIIIII32s")
 SECTION = struct.Struct("<IIII")
@@ -71,6 +72,7 @@ class Artifact:
     metadata: Mapping[str, Any]
     self_test: SelfTest | None = None
     drift: DriftTest | None = None
+    accuracy: AccuracyTable | None = None
 
 
 def write(artifact: Artifact) -> bytes:
@@ -120,7 +122,8 @@ def write(artifact: Artifact) -> bytes:
         STRINGS: bytes(strings),
         DATA: b"",
     }
-    optional = 1 + (artifact.self_test is not None) + (artifact.drift is not None)
+    given = (artifact.self_test, artifact.drift, artifact.accuracy)
+    optional = 1 + sum(part is not None for part in given)
     start = HEADER.size + SECTION.size * (len(sections) + optional)
     data_start = start + sum(_up(len(s), 16) for s in sections.values())
     sections[TABLES], sections[DATA] = _tables(program, data_start)
@@ -129,6 +132,8 @@ def write(artifact: Artifact) -> bytes:
     sections[META] = json.dumps(artifact.metadata, sort_keys=True, separators=(",", ":")).encode()
     if artifact.drift is not None:
         sections[DRIFT] = drift_section.pack(artifact.drift)
+    if artifact.accuracy is not None:
+        sections[ACCURACY] = accuracy_section.pack(artifact.accuracy)
 
     body, index, offset = b"", b"", start
     for kind, content in sections.items():
@@ -177,7 +182,8 @@ def read(data: bytes) -> Artifact:
     test = _read_self_test(program, at[SELF_TEST]) if SELF_TEST in at else None
     dtypes = [program.value(m.score).dtype for m in program.monitors]
     drift = drift_section.unpack(at[DRIFT], dtypes) if DRIFT in at else None
-    return Artifact(program, data[32:64].hex(), loaded.metadata, test, drift)
+    accuracy = accuracy_section.unpack(at[ACCURACY], dtypes) if ACCURACY in at else None
+    return Artifact(program, data[32:64].hex(), loaded.metadata, test, drift, accuracy)
 
 
 def sections(data: bytes) -> dict[int, tuple[int, int]]:

@@ -13,15 +13,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.accuracy.reference import AccuracyReference
 from edgemon.compiler.documents import manifest as schema
-from edgemon.compiler.emit.flat import read
+from edgemon.compiler.emit.flat import Artifact, read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.neighbours import TapRows, neighbours
 from edgemon.compiler.program.ops import OPS
-from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
+from edgemon.compiler.promise.drift.detector import DriftReference
 from edgemon.compiler.reporter import Progress
+from edgemon.runtime.accuracy import Accuracy
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
@@ -78,11 +80,10 @@ def prove(
         base.append(vectors)
         _compare(proof, program, others, vectors, "self-test vector")
         proof.neighbours += len(vectors[0])
-    drift = None if decoded.drift is None else _DriftStreams(decoded.drift, monitor)
+    streams = _Streams(decoded, monitor)
     for rows in data:
         _compare(proof, program, others, rows, "row")
-        if drift is not None:
-            drift.compare(proof, rows)
+        streams.compare(proof, rows)
         proof.rows += len(rows[0])
         if sum(len(b[0]) for b in base) < most:
             base.append([x[:most] for x in rows])
@@ -99,25 +100,63 @@ def prove(
     return proof
 
 
-class _DriftStreams:
-    """The drift test of reference and of C, over the same rows."""
+class _Streams:
+    """The drift test and the estimate of accuracy, of reference and of C, over the same rows."""
 
-    def __init__(self, test: DriftTest, monitor: Monitor) -> None:
-        self._reference = DriftReference(test)
-        self._monitor, self._c = monitor, Drift(monitor)
+    def __init__(self, artifact: Artifact, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._drift = None if artifact.drift is None else DriftReference(artifact.drift)
+        table = artifact.accuracy
+        self._accuracy = None if table is None else AccuracyReference(table)
+        self._c_drift, self._c_accuracy = Drift(monitor), Accuracy(monitor)
+        self._images = 0
 
     def compare(self, proof: Proof, rows: TapRows) -> None:
         """After each block all counters and sums must agree. The scores are C's, which are proven
         to be the reference's."""
+        if self._drift is None and self._accuracy is None:
+            return
         found = self._monitor.evaluate(rows)
-        watched = self._reference.test.monitor
-        self._reference.update(found.scores[watched], found.verdicts[:, watched] == Verdict.FAULT)
-        self._c.update(found)
-        if self._reference.state != self._c.state:
-            proof.mismatches += 1
-            proof.first_mismatch = proof.first_mismatch or (
-                f"drift test, reference against C: {self._reference.state} against {self._c.state}"
-            )
+        self._c_accuracy.update(found, self._c_drift)
+        numbers = self._images + 1 + np.arange(len(found.verdict))
+        self._images += len(numbers)
+        flagged: Array | int = 0
+        if self._drift is not None:
+            watched = self._drift.test.monitor
+            self._drift.update(found.scores[watched], _faults(found, watched))
+            _agree(proof, "drift test", self._drift.state, self._c_drift.state)
+            risen = self._drift.flagged_at
+            flagged = np.where((numbers >= risen) & (risen > 0), risen, 0)
+        if self._accuracy is not None:
+            self._compare_accuracy(proof, self._accuracy, found, flagged)
+
+    def _compare_accuracy(
+        self, proof: Proof, own: AccuracyReference, found: Evaluation, flagged: Array | int
+    ) -> None:
+        """Every third row brings a label: which, and whether it says right, matters to no sum."""
+        watched = own.table.monitor
+        faults = _faults(found, watched)
+        own.update(found.scores[watched], faults, flagged)
+        for row in np.flatnonzero(~faults)[::3].tolist():
+            probability = int(own.table.lookup(found.scores[watched][row : row + 1])[0])
+            own.label(probability, row % 5 > 0)
+            self._c_accuracy.label(probability, row % 5 > 0)
+        _agree(proof, "accuracy", own.state, self._c_accuracy.state)
+        estimate = self._c_accuracy.estimate(self._c_drift)
+        _agree(proof, "estimate of accuracy", own.estimate(), estimate)
+
+
+def _faults(found: Evaluation, watched: int) -> npt.NDArray[np.bool_]:
+    faults: npt.NDArray[np.bool_] = found.verdicts[:, watched] == Verdict.FAULT
+    return faults
+
+
+def _agree(proof: Proof, what: str, expected: object, found: object) -> None:
+    if expected != found:
+        proof.mismatches += 1
+        proof.first_mismatch = proof.first_mismatch or (
+            f"{what}, reference against C: {expected} against {found}"
+        )
 
 
 def _finite(rows: TapRows) -> TapRows:

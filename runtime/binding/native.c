@@ -4,6 +4,7 @@
  * One call evaluates a whole batch without the GIL. Numbers cross as buffers, never as Python
  * objects; monitor.py gives them their NumPy shape.
  */
+#include "accuracies.h"
 #include "batches.h"
 #include "monitor_object.h"
 #include "preparations.h"
@@ -235,6 +236,8 @@ static PyGetSetDef monitor_attributes[] = {
     {"classes", get_classes, NULL, "Number of classes.", NULL},
     {"struct_size", get_struct_size, NULL, "sizeof(em_monitor), bytes.", NULL},
     {"drift", get_drift, NULL, "(monitor, bins, alternatives, limit, run_length), or None.", NULL},
+    {"accuracy", monitor_get_accuracy, NULL,
+     "(monitor, steps, window, least, rows, variance), or None.", NULL},
     {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},
     {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point, view)]", NULL},
     {"monitors", get_monitors, NULL, "[(name, dtype, alarm_above, uncertain_above)]", NULL},
@@ -253,6 +256,12 @@ static PyMethodDef monitor_methods[] = {
      "Evaluates `rows` images into the output arrays."},
     {"drift_update", monitor_drift_update, METH_VARARGS,
      "Count rows in the state of a drift test: (state u32[], rows, verdicts, scores)."},
+    {"accuracy_update", monitor_accuracy_update, METH_VARARGS,
+     "Count rows: (state u64[], state of the drift test u32[] or None, rows, verdicts, scores)."},
+    {"accuracy_label", monitor_accuracy_label, METH_VARARGS,
+     "Count a label: (state u64[], probability in 1/65535, right)."},
+    {"accuracy_estimate", monitor_accuracy_estimate, METH_VARARGS,
+     "The C struct em_estimate, or None: (state u64[], state of the drift test u32[] or None)."},
     {"window_start", monitor_window_start, METH_O, "Start a window in an array of u64."},
     {"window_update", monitor_window_update, METH_VARARGS,
      "Count rows in a window: (state u64[], rows, verdict, reason, predicted, verdicts, scores)."},

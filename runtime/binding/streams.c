@@ -1,7 +1,8 @@
-/* Stream(monitor, drift, window): an image at a time, evaluated and counted in one call, with a
- * workspace that is kept. */
+/* Stream(monitor, drift, window, accuracy): an image at a time, evaluated and counted in one call,
+ * with a workspace that is kept. */
 #include "streams.h"
 
+#include "accuracies.h"
 #include "monitor_object.h"
 #include "windows.h"
 
@@ -13,10 +14,10 @@ typedef struct {
     void *workspace;
     int busy; /* is a call in the workspace? */
     int held; /* buffers to release */
-    Py_buffer states[2];
+    Py_buffer states[3];
 } StreamObject;
 
-enum { DRIFT, WINDOW };
+enum { DRIFT, WINDOW, ACCURACY };
 
 static void stream_dealloc(PyObject *op) {
     StreamObject *self = (StreamObject *)op;
@@ -30,14 +31,14 @@ static void stream_dealloc(PyObject *op) {
 }
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"monitor", "drift", "window", NULL};
+    static char *names[] = {"monitor", "drift", "window", "accuracy", NULL};
     const column words = {"drift state", "IL", sizeof(uint32_t),
                           sizeof(em_drift) / sizeof(uint32_t)};
     const module_state *state = PyType_GetModuleState(type);
-    PyObject *monitor, *drift, *window;
+    PyObject *monitor, *drift, *window, *accuracy;
     if (state == NULL ||
-        !PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO:Stream", names, state->monitor_type,
-                                     &monitor, &drift, &window)) {
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO:Stream", names, state->monitor_type,
+                                     &monitor, &drift, &window, &accuracy)) {
         return NULL;
     }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -53,7 +54,9 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         em_window found;
         if (acquire_state(window, &self->states[WINDOW]) == 0) {
             self->held = 2;
-            if (window_in(&self->states[WINDOW], &found) == 0) {
+            if (window_in(&self->states[WINDOW], &found) == 0 &&
+                acquire_column(&accuracy_words, accuracy, 1, &self->states[ACCURACY]) == 0) {
+                self->held = 3;
                 return (PyObject *)self;
             }
         }
@@ -62,7 +65,12 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return NULL;
 }
 
-/* (verdict, reason, predicted, verdicts, scores as they are shown) */
+static int probability_of(const em_monitor *m, const em_result *r) {
+    uint16_t probability;
+    return em_accuracy_probability(m, r, &probability) == EM_OK ? probability : -1;
+}
+
+/* (verdict, reason, predicted, verdicts, scores as they are shown, probability or -1) */
 static PyObject *tuple_of(const em_monitor *m, const em_result *r) {
     uint8_t verdicts[EM_MAX_MONITORS];
     const Py_ssize_t n = (Py_ssize_t)r->n_monitors;
@@ -74,9 +82,10 @@ static PyObject *tuple_of(const em_monitor *m, const em_result *r) {
             Py_CLEAR(shown);
         }
     }
-    return shown == NULL ? NULL
-                         : Py_BuildValue("(iiiy#N)", (int)r->verdict, (int)r->reason,
-                                         (int)r->predicted_class, verdicts, n, shown);
+    return shown == NULL
+               ? NULL
+               : Py_BuildValue("(iiiy#Ni)", (int)r->verdict, (int)r->reason,
+                               (int)r->predicted_class, verdicts, n, shown, probability_of(m, r));
 }
 
 static em_status count(StreamObject *self, const em_monitor *m, const em_result *result) {
@@ -84,6 +93,10 @@ static em_status count(StreamObject *self, const em_monitor *m, const em_result 
     memcpy(&drift, self->states[DRIFT].buf, sizeof drift);
     em_drift_update(m, &drift, result);
     memcpy(self->states[DRIFT].buf, &drift, sizeof drift);
+    em_accuracy accuracy;
+    memcpy(&accuracy, self->states[ACCURACY].buf, sizeof accuracy);
+    em_accuracy_update(m, &accuracy, &drift, result);
+    memcpy(self->states[ACCURACY].buf, &accuracy, sizeof accuracy);
     em_window window;
     if (window_in(&self->states[WINDOW], &window) < 0) {
         return EM_E_COUNT;
@@ -130,12 +143,13 @@ static PyObject *stream_evaluate(PyObject *op, PyObject *taps) {
 
 static PyMethodDef stream_methods[] = {
     {"evaluate", stream_evaluate, METH_O,
-     "Evaluate one image's taps and count it: (verdict, reason, predicted, verdicts, scores)."},
+     "Evaluate one image's taps and count it: (verdict, reason, predicted, verdicts, scores, "
+     "probability)."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot stream_slots[] = {
-    {Py_tp_doc, "Stream(monitor, drift, window): images, one at a time."},
+    {Py_tp_doc, "Stream(monitor, drift, window, accuracy): images, one at a time."},
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},

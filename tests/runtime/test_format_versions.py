@@ -65,6 +65,10 @@ def test_verdicts_and_scores_are_those_of_its_version(path: Path) -> None:
         state = make.counted(monitor, monitor.evaluate(taps))
         np.testing.assert_array_equal(state, then["drift"])
     assert (monitor.drift is None) == (path.stem == "1.0")
+    if monitor.accuracy is not None:
+        estimates = make.estimated(monitor, monitor.evaluate(taps))
+        np.testing.assert_array_equal(estimates, then["accuracy"])
+    assert (monitor.accuracy is None) == (path.stem in {"1.0", "1.1", "1.2", "1.3"})
 
 
 @pytest.mark.parametrize("path", KEPT, ids=VERSIONS)

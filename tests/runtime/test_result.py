@@ -92,20 +92,23 @@ def test_one_call_counts_as_three_did(bundle: Path) -> None:
 
 def test_the_extension_refuses_other_states(bundle: Path) -> None:
     session = Session(bundle)
-    native, drift, window = (
+    native, drift, window, accuracy = (
         session._monitor._native, session._drift.words, session._window.words,
+        session._accuracy.words,
     )  # fmt: skip
-    for words, started in (
-        (drift[:-1], window), (drift, window[:-1]), (drift, np.zeros_like(window)),
-        (drift.astype(np.float32), window), (drift, window.astype(np.float32)),
+    for states in (
+        (drift[:-1], window, accuracy), (drift, window[:-1], accuracy),
+        (drift, np.zeros_like(window), accuracy), (drift.astype(np.float32), window, accuracy),
+        (drift, window.astype(np.float32), accuracy), (drift, window, accuracy[:-1]),
+        (drift, window, accuracy.astype(np.float64)),
     ):  # fmt: skip
         with pytest.raises((ValueError, TypeError)):
-            _native.Stream(native, words, started)
+            _native.Stream(native, *states)
     with pytest.raises(TypeError):
-        _native.Stream(3, drift, window)  # type: ignore[arg-type]
-    stream = _native.Stream(native, drift, window)
-    verdict, reason, predicted, _, _ = stream.evaluate([])
-    assert (verdict, predicted) == (Verdict.FAULT, -1)
+        _native.Stream(3, drift, window, accuracy)  # type: ignore[arg-type]
+    stream = _native.Stream(native, drift, window, accuracy)
+    verdict, reason, predicted, _, _, probability = stream.evaluate([])
+    assert (verdict, predicted, probability) == (Verdict.FAULT, -1, -1)
     assert reason < 0
     with pytest.raises(TypeError):
         stream.evaluate(None)  # type: ignore[arg-type]

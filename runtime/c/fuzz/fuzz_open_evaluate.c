@@ -22,7 +22,14 @@ static void fill(uint8_t *bytes, size_t size, uint32_t seed) {
     }
 }
 
-static void evaluate(const em_monitor *m, void *workspace, em_drift *drift, uint32_t seed) {
+/* What a caller keeps of a stream of images. */
+typedef struct stream {
+    em_drift drift;
+    em_accuracy accuracy;
+    em_accuracy_class classes[4];
+} stream;
+
+static void evaluate(const em_monitor *m, void *workspace, stream *s, uint32_t seed) {
     em_tap taps[EM_MAX_TAPS];
     for (size_t i = 0; i < em_tap_count(m); i++) {
         em_tap_info info;
@@ -34,7 +41,15 @@ static void evaluate(const em_monitor *m, void *workspace, em_drift *drift, uint
     }
     em_result result;
     em_evaluate(m, taps, em_tap_count(m), workspace, em_workspace_size(m), &result);
-    em_drift_update(m, drift, &result);
+    em_drift_update(m, &s->drift, &result);
+    em_accuracy_update(m, &s->accuracy, seed % 2 ? &s->drift : NULL, &result);
+    em_accuracy_update_class(m, &s->accuracy, &result, s->classes, 4);
+    em_estimate estimate;
+    em_accuracy_estimate(m, &s->accuracy, NULL, &estimate);
+    em_accuracy_label(&s->accuracy, estimate.estimate, seed % 3 != 0);
+    if (estimate.low > estimate.estimate || estimate.estimate > estimate.high) {
+        abort();
+    }
     em_evaluate_checked(m, taps, workspace, &result); /* if they changed to this after the check */
     for (size_t i = 0; i < result.n_monitors; i++) {
         em_display(m, i, result.scores[i]);
@@ -78,10 +93,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         void *workspace = malloc(em_workspace_size(&m));
         describe(&m);
         em_self_test(&m, workspace, em_workspace_size(&m));
-        em_drift drift;
-        fill((uint8_t *)&drift, sizeof drift, (uint32_t)size); /* not even zeroed */
+        stream s;
+        fill((uint8_t *)&s, sizeof s, (uint32_t)size); /* not even zeroed */
         for (uint32_t seed = 0; seed < 8; seed++) {
-            evaluate(&m, workspace, &drift, seed);
+            evaluate(&m, workspace, &s, seed);
         }
         free(workspace);
     }

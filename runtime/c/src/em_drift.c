@@ -24,24 +24,26 @@ static const em_i32 *increments_of(const em_drift_record *d, uint32_t k) {
     return (const em_i32 *)(const void *)end + (size_t)k * d->bins;
 }
 
-static uint32_t dtype_of(const em_monitor *m, const em_drift_record *d) {
-    return em_node_at(m, em_monitor_at(m, d->monitor)->score - m->n_taps)->dtype;
+static int has_floats(const em_monitor *m, uint32_t monitor) {
+    return em_is_f32(em_node_at(m, em_monitor_at(m, monitor)->score - m->n_taps)->dtype);
 }
 
 /* ---- validation ---------------------------------------------------------------------------- */
 
-static em_status check_edges(const em_number *edge, uint32_t count, uint32_t dtype) {
+EM_INTERNAL em_status em_check_edges(const em_monitor *m, uint32_t monitor, const em_number *edge,
+                                     uint32_t count, em_status error) {
+    const int floats = has_floats(m, monitor);
     for (uint32_t i = 0; i < count; i++) {
-        if (em_is_f32(dtype)) {
+        if (floats) {
             const uint64_t bits = (uint64_t)edge[i].i;
             if (bits >> 32 != 0) {
                 return EM_E_RESERVED; /* D6 */
             }
             if (!em_is_finite((uint32_t)bits) || (i > 0 && !(edge[i - 1].f < edge[i].f))) {
-                return EM_E_DRIFT; /* D6, D7 */
+                return error; /* D6, D7 */
             }
         } else if (i > 0 && edge[i - 1].i >= edge[i].i) {
-            return EM_E_DRIFT; /* D7 */
+            return error; /* D7 */
         }
     }
     return EM_OK;
@@ -56,7 +58,7 @@ static int are_increments(const em_i32 *increment, uint32_t bins) {
     return in_range && can_fall;
 }
 
-EM_INTERNAL em_status em_check_drift(const em_reader *r) {
+EM_INTERNAL EM_APART em_status em_check_drift(const em_reader *r) {
     const em_section *s = &r->section[EM_S_DRIFT];
     if (s->offset == 0) {
         return EM_OK;
@@ -78,7 +80,8 @@ EM_INTERNAL em_status em_check_drift(const em_reader *r) {
     if (s->size != size) {
         return EM_E_DRIFT; /* D8 */
     }
-    const em_status status = check_edges(edges_of(d), d->bins - 1, dtype_of(&r->m, d));
+    const em_status status =
+        em_check_edges(&r->m, d->monitor, edges_of(d), d->bins - 1, EM_E_DRIFT);
     if (status != EM_OK) {
         return status;
     }
@@ -93,13 +96,18 @@ EM_INTERNAL em_status em_check_drift(const em_reader *r) {
 /* ---- the test ------------------------------------------------------------------------------ */
 
 /* Looks at every edge: the time must not depend on the score. */
-static uint32_t bin_of(const em_drift_record *d, uint32_t dtype, em_number score) {
-    const em_number *edge = edges_of(d);
+EM_INTERNAL uint32_t em_bin_of(const em_monitor *m, uint32_t monitor, const em_number *edge,
+                               uint32_t count, em_number score) {
+    const int floats = has_floats(m, monitor);
     uint32_t bin = 0;
-    for (uint32_t i = 0; i + 1 < d->bins; i++) {
-        bin += em_is_f32(dtype) ? score.f > edge[i].f : score.i > edge[i].i;
+    for (uint32_t i = 0; i < count; i++) {
+        bin += floats ? score.f > edge[i].f : score.i > edge[i].i;
     }
     return bin;
+}
+
+EM_INTERNAL int em_is_score(const em_monitor *m, uint32_t monitor, em_number score) {
+    return !has_floats(m, monitor) || em_is_finite(em_bits_of(score.f));
 }
 
 static int32_t clamped_sum(int32_t sum, int32_t increment, int32_t limit) {
@@ -142,13 +150,11 @@ EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_
         return EM_OK;
     }
     const em_drift_record *d = record_at(m);
-    const uint32_t dtype = dtype_of(m, d);
     const em_number score = result->scores[d->monitor];
-    if (result->verdicts[d->monitor] == EM_FAULT ||
-        (em_is_f32(dtype) && !em_is_finite(em_bits_of(score.f)))) {
+    if (result->verdicts[d->monitor] == EM_FAULT || !em_is_score(m, d->monitor, score)) {
         drift->faults += drift->faults < UINT32_MAX;
     } else {
-        add_image(d, bin_of(d, dtype, score), drift);
+        add_image(d, em_bin_of(m, d->monitor, edges_of(d), d->bins - 1, score), drift);
     }
     return EM_OK;
 }

@@ -80,7 +80,7 @@ static uint32_t slot_of(uint32_t kind) {
     if (kind >= 1 && kind <= 7) {
         return kind - 1;
     }
-    if (kind > EM_OPTIONAL && kind <= (EM_OPTIONAL | 3)) {
+    if (kind > EM_OPTIONAL && kind <= (EM_OPTIONAL | 4)) {
         return EM_S_SELF_TEST + (kind & 15) - 1;
     }
     return EM_S_SECTIONS;
@@ -163,6 +163,7 @@ static em_status check_program(em_reader *r) {
     r->m.meta = s[EM_S_META].offset;
     r->m.meta_size = s[EM_S_META].size;
     r->m.drift = s[EM_S_DRIFT].offset;
+    r->m.accuracy = s[EM_S_ACCURACY].offset;
     r->m.n_taps = p->taps;
     r->m.n_nodes = p->nodes;
     r->m.n_monitors = p->monitors;
@@ -181,10 +182,11 @@ static em_status check_file(em_reader *r) {
         (status = check_sections(r, header->sections)) || (status = check_program(r)) ||
         (status = em_check_strings(r)) || (status = em_check_taps(r)) ||
         (status = em_check_data(r)) || (status = em_check_nodes(r)) ||
-        (status = em_check_monitors(r)) || (status = em_check_self_test(r))) {
+        (status = em_check_monitors(r)) || (status = em_check_self_test(r)) ||
+        (status = em_check_drift(r))) {
         return status;
     }
-    return em_check_drift(r);
+    return em_check_accuracy(r);
 }
 
 /* *r comes as zeros. */

@@ -21,6 +21,7 @@ enum {
     EM_S_SELF_TEST,
     EM_S_META,
     EM_S_DRIFT,
+    EM_S_ACCURACY,
     EM_S_SECTIONS
 };
 
@@ -59,6 +60,17 @@ EM_INTERNAL em_status em_check_self_test(const em_reader *r);
 
 /* The section DRIFT, if there is one: section 13. In em_drift.c. */
 EM_INTERNAL em_status em_check_drift(const em_reader *r);
+
+/* The section ACCURACY, if there is one: section 15. In em_accuracy.c. */
+EM_INTERNAL em_status em_check_accuracy(const em_reader *r);
+
+/* Edges between bins of a monitor's raw scores, in em_drift.c. Are they valid (D6, D7)? Else
+ * `error`, or EM_E_RESERVED. How many does a score exceed? Is a score a number? */
+EM_INTERNAL em_status em_check_edges(const em_monitor *m, uint32_t monitor, const em_number *edge,
+                                     uint32_t count, em_status error);
+EM_INTERNAL uint32_t em_bin_of(const em_monitor *m, uint32_t monitor, const em_number *edge,
+                               uint32_t count, em_number score);
+EM_INTERNAL int em_is_score(const em_monitor *m, uint32_t monitor, em_number score);
 
 /* ---- small proofs ---- */
 

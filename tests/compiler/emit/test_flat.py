@@ -110,7 +110,7 @@ def test_a_file_of_another_minor_version_is_evaluated_by_the_present_rules() -> 
     over = b.node("clip", b.node("max", square), tables=[np.ones(1, np.float32)])
     program = b.program(b.node("argmax", 0), [ProgramMonitor("m", over, 2.0, 2.0)])
     data = bytearray(flat.write(flat.Artifact(program, "00" * 32, {})))
-    assert struct.unpack_from("<HH", data, 8) == (1, 3)
+    assert struct.unpack_from("<HH", data, 8) == (1, 4)
     rows = [np.array([[1, 2], [1, 3e38]], np.float32)]
     for minor in (0, 1, 2, 3, 9):
         struct.pack_into("<H", data, 10, minor)

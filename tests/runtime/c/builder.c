@@ -58,7 +58,7 @@ static void append_f64(bytes *part, double v) { append(part, &v, 8); }
 
 void start(builder *b) {
     bytes *parts[] = {&b->taps, &b->nodes, &b->tables,    &b->monitors, &b->strings,
-                      &b->data, &b->meta,  &b->self_test, &b->drift};
+                      &b->data, &b->meta,  &b->self_test, &b->drift,    &b->accuracy};
     for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         parts[i]->size = 0; /* what lies behind is never read */
     }
@@ -141,8 +141,8 @@ static void add_section(bytes *file, uint32_t *next, uint32_t kind, const bytes 
 void finish(builder *b, uint32_t predicted, artifact *a) {
     static const uint8_t magic[8] = {0x8E, 'E', 'M', 'O', 'N', '\r', '\n', 0x1A};
     static bytes program, file;
-    const uint32_t sections =
-        7u + (b->self_test.size > 0) + (b->meta.size > 0) + (b->drift.size > 0);
+    const uint32_t sections = 7u + (b->self_test.size > 0) + (b->meta.size > 0) +
+                              (b->drift.size > 0) + (b->accuracy.size > 0);
     program.size = 0;
     append32(&program, b->n_taps);
     append32(&program, b->n_nodes);
@@ -176,6 +176,9 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     }
     if (b->drift.size > 0) {
         add_section(&file, &next, DRIFT, &b->drift);
+    }
+    if (b->accuracy.size > 0) {
+        add_section(&file, &next, ACCURACY, &b->accuracy);
     }
     memcpy(file.at, magic, 8);
     set16(file.at + 8, 1);

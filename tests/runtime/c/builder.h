@@ -32,6 +32,7 @@ enum {
 #define SELF_TEST 0x80000001u
 #define META 0x80000002u
 #define DRIFT 0x80000003u
+#define ACCURACY 0x80000004u
 
 typedef struct bytes {
     uint8_t at[24576];
@@ -40,7 +41,7 @@ typedef struct bytes {
 
 /* The parts of a file in the making. */
 typedef struct builder {
-    bytes taps, nodes, tables, monitors, strings, data, self_test, meta, drift;
+    bytes taps, nodes, tables, monitors, strings, data, self_test, meta, drift, accuracy;
     uint32_t n_taps, n_nodes, n_tables, n_monitors;
     uint32_t tables_taken, workspace;
 } builder;

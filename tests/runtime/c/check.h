@@ -15,6 +15,7 @@
 void expect_int(const char *file, int line, const char *what, int64_t got, int64_t want);
 void expect_f32(const char *file, int line, const char *what, float got, float want);
 
+void test_accuracy(void);
 void test_damage(void);
 void test_dense(void);
 void test_drift(void);

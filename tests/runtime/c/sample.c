@@ -149,6 +149,17 @@ void add_drift(builder *b, uint32_t monitor, const em_number *edges) {
     append(&b->drift, DRIFT_INCREMENTS, sizeof DRIFT_INCREMENTS);
 }
 
+void add_accuracy(builder *b, uint32_t monitor, const em_number *edges) {
+    static const uint32_t head[] = {ACCURACY_STEPS, 64, 30, 1000, 429483622, 0, 0};
+    static const uint16_t probabilities[ACCURACY_STEPS] = {65535, 30000, 0};
+    add_word(&b->accuracy, monitor);
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) {
+        add_word(&b->accuracy, head[i]);
+    }
+    append(&b->accuracy, edges, 8 * (ACCURACY_STEPS - 1));
+    append(&b->accuracy, probabilities, sizeof probabilities);
+}
+
 void sample(artifact *a) {
     static builder b;
     em_monitor m;
@@ -170,5 +181,6 @@ void sample(artifact *a) {
     edges[1].f = 4.0f;
     edges[2].f = 6.0f;
     add_drift(&b, M_ENTROPY, edges);
+    add_accuracy(&b, M_ENTROPY, edges);
     finish(&b, VALUE(N_ARGMAX), a);
 }

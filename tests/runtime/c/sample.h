@@ -65,9 +65,14 @@ enum { DRIFT_BINS = 4, DRIFT_ALTERNATIVES = 2, DRIFT_LIMIT = 200000 };
 extern const int32_t DRIFT_INCREMENTS[DRIFT_ALTERNATIVES * DRIFT_BINS];
 void add_drift(builder *b, uint32_t monitor, const em_number *edges);
 
+/* The table of accuracy looks up M_ENTROPY: edges 1 and 4, and 1, 30000/65535 and 0. */
+enum { ACCURACY_STEPS = 3 };
+void add_accuracy(builder *b, uint32_t monitor, const em_number *edges);
+
 /* Without self-test; add your own sections, then finish(b, VALUE(N_ARGMAX), a). */
 void start_sample(builder *b);
-/* With self-test (vector 0 is good, vector 1 has a NaN), metadata and drift test. */
+/* With self-test (vector 0 is good, vector 1 has a NaN), metadata, drift test and table of
+ * accuracy. */
 void sample(artifact *a);
 /* The taps of a self-test vector. */
 const em_tap *sample_taps(uint32_t vector);

@@ -57,6 +57,10 @@ static void every_byte(void) {
                 em_self_test(&m, workspace, sizeof workspace);
                 em_drift drift = {0};
                 em_drift_update(&m, &drift, &r);
+                em_accuracy accuracy = {0};
+                em_estimate estimate;
+                em_accuracy_update(&m, &accuracy, &drift, &r);
+                em_accuracy_estimate(&m, &accuracy, &drift, &estimate);
                 evaluated++;
             }
         }

@@ -52,6 +52,14 @@ static void shorten_self_test(artifact *a) {
     finish(&b, VALUE(N_ARGMAX), a);
 }
 
+/* The sample again, with a section of accuracy of 8 bytes. */
+static void shorten_accuracy(artifact *a) {
+    static builder b;
+    start_sample(&b);
+    append(&b.accuracy, "\1\0\0\0\0\0\0\0", 8);
+    finish(&b, VALUE(N_ARGMAX), a);
+}
+
 /* The sample again, with a drift section of 8 bytes. */
 static void shorten_drift(artifact *a) {
     static builder b;
@@ -82,7 +90,7 @@ static void shorten_drift(artifact *a) {
     X(S3_GAP, EM_E_SECTION, set32(SECTION(NODES, 4), get32(SECTION(NODES, 4)) + 16))               \
     X(S3_OVERLAP, EM_E_SECTION, set32(SECTION(NODES, 4), get32(SECTION(NODES, 4)) - 16))           \
     X(S3_SIZE_OVERFLOW, EM_E_SECTION, set32(SECTION(META, 8), 0xFFFFFFFF))                         \
-    X(S3_BEYOND_FILE, EM_E_SECTION, set32(SECTION(DRIFT, 8), 97))                                  \
+    X(S3_BEYOND_FILE, EM_E_SECTION, set32(SECTION(ACCURACY, 8), 65))                               \
     X(S3_TRAILING_BYTES, EM_E_SECTION, a->size += 16; set32(HEADER(16), a->size))                  \
     X(S3_TABLE_BEYOND_FILE, EM_E_SECTION, a->size = 64; set32(HEADER(16), 64))                     \
     X(S4_PADDING, EM_E_RESERVED, set8(FIELD(STRINGS, 0, 13), 1))                                   \
@@ -342,6 +350,33 @@ static void shorten_drift(artifact *a) {
     X(D9_NEVER_FALLS, EM_E_DRIFT, set32(FIELD(DRIFT, 0, INCREMENT(0)), 0);                         \
       set32(FIELD(DRIFT, 0, INCREMENT(1)), 0))
 
+/* Offset of probability i of the table of accuracy; its edges lie as those of the drift test. */
+#define STEP(i) (32 + 8 * (ACCURACY_STEPS - 1) + 2 * (i))
+
+#define ACCURACY_CASES(X)                                                                          \
+    X(E1_MONITOR_BEYOND, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 0), N_MONITORS))                  \
+    X(E2_ONE_STEP, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 1))                                 \
+    X(E2_NO_STEP, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 0))                                  \
+    X(E2_65_STEPS, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 65))                                \
+    X(E2_STEPS_HUGE, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 0xFFFFFFFF))                      \
+    X(E3_WINDOW_63, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 8), 63))                               \
+    X(E3_WINDOW_TOO_LARGE, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 8), (1u << 20) + 1))            \
+    X(E4_LEAST_7, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 12), 7))                                 \
+    X(E4_LEAST_TOO_LARGE, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 12), (1u << 16) + 1))            \
+    X(E5_NO_ROWS, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 16), 0))                                 \
+    X(E6_RESERVED, EM_E_RESERVED, set32(FIELD(ACCURACY, 0, 24), 1))                                \
+    X(E6_RESERVED_2, EM_E_RESERVED, set32(FIELD(ACCURACY, 0, 28), 1))                              \
+    X(E7_EDGE_PADDING, EM_E_RESERVED, set32(FIELD(ACCURACY, 0, EDGE(0) + 4), 1))                   \
+    X(E7_EDGE_NAN, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, EDGE(0)), F32_NAN))                     \
+    X(E7_EDGES_EQUAL, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, EDGE(1)), F32_ONE))                  \
+    X(E7_INTEGERS_EQUAL, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 0), M_VOTES);                     \
+      set32(FIELD(ACCURACY, 0, EDGE(1)), F32_ONE))                                                 \
+    X(E8_RISES, EM_E_ACCURACY, set16(FIELD(ACCURACY, 0, STEP(0)), 29999))                          \
+    X(E8_RISES_AT_END, EM_E_ACCURACY, set16(FIELD(ACCURACY, 0, STEP(2)), 30001))                   \
+    X(E9_NO_HEAD, EM_E_ACCURACY, shorten_accuracy(a))                                              \
+    X(E9_TOO_SHORT, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 4))                                \
+    X(E9_TOO_LONG, EM_E_ACCURACY, set32(FIELD(ACCURACY, 0, 4), 2))
+
 #define ALL_CASES(X)                                                                               \
     HEADER_CASES(X)                                                                                \
     PROGRAM_CASES(X)                                                                               \
@@ -354,7 +389,8 @@ static void shorten_drift(artifact *a) {
     NAME_CASES(X)                                                                                  \
     MONITOR_CASES(X)                                                                               \
     SELF_TEST_CASES(X)                                                                             \
-    DRIFT_CASES(X)
+    DRIFT_CASES(X)                                                                                 \
+    ACCURACY_CASES(X)
 
 #define DEFINE_CASE(name, status, ...)                                                             \
     static void name(artifact *a) { __VA_ARGS__; }
@@ -399,7 +435,7 @@ static void accepted(void) {
     fix_crc(&a);
     EXPECT(open_exactly(a.file, a.size, &m), EM_OK);
 
-    set32(section(&a, DRIFT), 0x80000004); /* S2: an optional section that we do not know */
+    set32(section(&a, ACCURACY), 0x80000005); /* S2: an optional section that we do not know */
     fix_crc(&a);
     EXPECT(open_exactly(a.file, a.size, &m), EM_OK);
 

@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.accuracy.table import AccuracyTable
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.promise.drift.detector import DriftTest
+from edgemon.runtime.accuracy import Accuracy
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
@@ -135,6 +137,17 @@ def counted(loaded: LoadedMonitor, found: Evaluation) -> npt.NDArray[np.int64]:
     return np.hstack(astuple(drift.state)).astype(np.int64)
 
 
+def estimated(loaded: LoadedMonitor, found: Evaluation) -> npt.NDArray[np.int64]:
+    """The estimate of accuracy after these rows, and again after ten labels."""
+    accuracy = Accuracy(loaded)
+    accuracy.update(found)
+    numbers = [accuracy.estimate()]
+    for row in range(10):
+        accuracy.label(6000 * row, row % 2 > 0)
+    numbers.append(accuracy.estimate())
+    return np.array([astuple(n) for n in numbers if n is not None], np.int64)
+
+
 def main() -> None:
     """Writes the two files of the present version, unless they are there."""
     name = f"{flat.MAJOR}.{flat.MINOR}"
@@ -148,8 +161,10 @@ def main() -> None:
     vectors = tuple(x[:TESTED] for x in taps)
     test = flat.SelfTest(vectors, reference.evaluate(kept, vectors))
     drift = DriftTest(1, np.array([300, 900]), i32(-9000, 0, 30000).reshape(1, 3), 90000, 1000)
+    shares = np.array([65535, 50000, 9000, 9000], np.uint16)
+    table = AccuracyTable(1, np.array([250, 300, 900]), shares, 500, 400_000_000, 64, 8)
     metadata = {"labels": ["a", "b", "c"]}
-    data = flat.write(flat.Artifact(kept, "ab" * 32, metadata, test, drift))
+    data = flat.write(flat.Artifact(kept, "ab" * 32, metadata, test, drift, table))
     loaded = LoadedMonitor(data)
     loaded.self_test()
     found = loaded.evaluate(taps)
@@ -159,7 +174,7 @@ def main() -> None:
         **{f"tap{i}": x for i, x in enumerate(taps)},
         **{f"score{i}": x for i, x in enumerate(found.scores)},
         verdict=found.verdict, predicted=found.predicted, verdicts=found.verdicts,
-        drift=counted(loaded, found),
+        drift=counted(loaded, found), accuracy=estimated(loaded, found),
     )  # fmt: skip
 
 

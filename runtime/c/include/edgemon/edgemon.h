@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 5
+#define EM_API_VERSION 6
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */
@@ -76,7 +76,8 @@ extern "C" {
       "-ffp-contract=off and without -ffast-math, round to nearest, keep denormals")               \
     X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")       \
     X(EM_E_OP_LEFT_OUT, -32, "this build of the runtime leaves out an op that the artifact needs") \
-    X(EM_E_SIGNATURE, -33, "the artifact is not signed by this key")
+    X(EM_E_SIGNATURE, -33, "the artifact is not signed by this key")                               \
+    X(EM_E_ACCURACY, -34, "the table of accuracy is invalid")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -144,8 +145,8 @@ typedef struct em_monitor_info {
 typedef struct em_monitor {
     const uint8_t *file;
     uint32_t size;
-    uint32_t taps, nodes, tables, monitors, strings, self_test, meta,
-        drift; /* offsets; 0: absent */
+    uint32_t taps, nodes, tables, monitors, strings, self_test, meta, drift,
+        accuracy; /* offsets; 0: absent */
     uint32_t self_test_size, meta_size;
     uint32_t n_taps, n_nodes, n_monitors;
     uint32_t predicted;      /* value id */
@@ -191,6 +192,62 @@ typedef struct em_drift {
     int32_t sums[EM_MAX_ALTERNATIVES];    /* in 1/65536 nat, 0 to the limit; they go on after it */
     uint32_t starts[EM_MAX_ALTERNATIVES]; /* image at which each sum last left 0 */
 } em_drift;
+
+/* What the artifact says about its table of accuracy (FORMAT.md, section 15). Probabilities are in
+ * 1/65535 here and below. */
+typedef struct em_accuracy_info {
+    uint32_t monitor;  /* index: whose scores are looked up */
+    uint32_t steps;    /* of the table, 2 to 64 */
+    uint32_t window;   /* images */
+    uint32_t least;    /* labels, from which on they count */
+    uint32_t rows;     /* of calibration */
+    uint32_t variance; /* of the residual there, in 1/65535^2 */
+} em_accuracy_info;
+
+#define EM_ACCURACY_BLOCKS 8
+
+/* An eighth of the window. */
+typedef struct em_accuracy_block {
+    uint64_t sum;     /* of the images' probabilities of being right */
+    uint64_t squares; /* of them */
+    uint32_t images;  /* with a probability */
+    uint32_t faults;  /* without */
+} em_accuracy_block;
+
+/* The memory of an estimate of accuracy, 224 bytes, owned by the caller: one for each stream of
+ * images, to be used by one thread at a time. Zeros are a fresh start. */
+typedef struct em_accuracy {
+    em_accuracy_block blocks[EM_ACCURACY_BLOCKS];
+    uint64_t label_sum;     /* of residuals plus 1: of a right answer 2 - p, of a wrong one 1 - p */
+    uint64_t label_squares; /* of them */
+    uint32_t labels;
+    uint32_t rights;     /* labels that say: the answer was right */
+    uint32_t flagged_at; /* of the drift test whose images these are; 0: of no flag */
+    uint32_t block;      /* in use */
+} em_accuracy;
+
+/* What is counted of one predicted class, for who wants it: in either half of the window. */
+typedef struct em_accuracy_class {
+    uint64_t sums[2]; /* of probabilities */
+    uint32_t images[2];
+} em_accuracy_class;
+
+/* em_estimate.basis */
+#define EM_BASIS_CALIBRATION 1  /* the images are like those of calibration: no flag says no */
+#define EM_BASIS_LABELS 2       /* the labels: whatever the images are */
+#define EM_BASIS_LABELS_ALONE 3 /* the interval is of the labels alone: few are wrong, or right */
+
+/* The accuracy of a window, and what it was made of. */
+typedef struct em_estimate {
+    uint64_t sum, squares;             /* over the window */
+    uint64_t label_sum, label_squares; /* as in em_accuracy */
+    uint32_t images, faults;           /* of the window: with and without a probability */
+    uint32_t labels, rights;
+    uint16_t estimate;  /* of the share of right answers */
+    uint16_t low, high; /* 95 % interval; 0 to 65535 where it is not valid */
+    uint8_t valid;      /* 0: do not rely on it, see em_accuracy_estimate */
+    uint8_t basis;
+} em_estimate;
 
 /* What a window counts of one monitor. The sum of its scores is sum_high * 2^32 + sum_low, exactly;
  * of f32 scores in steps of 2^-24, each rounded toward zero and held to 2^38 at most. */
@@ -334,6 +391,43 @@ EM_API em_status em_drift_update(const em_monitor *m, em_drift *drift, const em_
 
 /* EM_E_COUNT if the artifact has no drift test. */
 EM_API em_status em_describe_drift(const em_monitor *m, em_drift_info *out);
+
+/* EM_E_COUNT if the artifact has no table of accuracy. */
+EM_API em_status em_describe_accuracy(const em_monitor *m, em_accuracy_info *out);
+
+/* Forgets all images and labels. NULL does nothing. */
+EM_API void em_accuracy_reset(em_accuracy *accuracy);
+
+/* Counts one image, after em_evaluate and em_drift_update. `drift`: the stream's own, or NULL. When
+ * its flag rises or is reset, images and labels are forgotten: they were of other images. The
+ * window is a ring of eight blocks: it holds the last 7/8 `window` to `window` images. Without a
+ * table nothing is counted. EM_E_NULL, or EM_E_COUNT if the result has not this artifact's number
+ * of monitors: then nothing has changed. */
+EM_API em_status em_accuracy_update(const em_monitor *m, em_accuracy *accuracy,
+                                    const em_drift *drift, const em_result *result);
+
+/* Then, for who wants them, counts of each predicted class, 24 bytes each, zeros at the start. The
+ * mean probability of class c, (sums[0] + sums[1]) / (images[0] + images[1]), is over the last half
+ * of a window to a window, and corrected by no label. Classes beyond n_classes are left out. */
+EM_API em_status em_accuracy_update_class(const em_monitor *m, const em_accuracy *accuracy,
+                                          const em_result *result, em_accuracy_class *classes,
+                                          size_t n_classes);
+
+/* The probability that this answer is right, to be kept beside an image that is sent home for a
+ * label. EM_E_SCORE after a fault, EM_E_COUNT without a table or for another artifact's result. */
+EM_API em_status em_accuracy_probability(const em_monitor *m, const em_result *result,
+                                         uint16_t *probability);
+
+/* Counts a label that came back: the image's probability, and was the answer right? The images must
+ * have been drawn at random, whatever their verdicts; since the flag, if there is one. */
+EM_API em_status em_accuracy_label(em_accuracy *accuracy, uint16_t probability, int right);
+
+/* The estimate: mean probability of the window plus mean residual (right - probability) of the
+ * labels; the residual is that of calibration, 0, while fewer than `least` labels are there. Not
+ * valid with fewer than 30 images in the window, and under a drift flag with fewer than `least`
+ * labels since. `drift` as in em_accuracy_update. EM_E_COUNT without a table. */
+EM_API em_status em_accuracy_estimate(const em_monitor *m, const em_accuracy *accuracy,
+                                      const em_drift *drift, em_estimate *out);
 
 /* A new window with all counts 0. Arrays may be longer than the artifact needs, and shorter: then
  * only the first monitors and classes have records, and images of other classes are counted
