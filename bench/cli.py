@@ -38,6 +38,40 @@ def bit_flips(
     terminal.document(document)
 
 
+@app.command(name="accuracy-study")
+def accuracy_study(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="What is studied.")],
+    root: Annotated[
+        Path | None, typer.Option(help="Where its files lie; by default beside it.")
+    ] = None,
+    members: Annotated[int, typer.Option(help="Networks of the published ensemble.")] = 20,
+    epochs: Annotated[int, typer.Option(help="That each is trained for.")] = 200,
+    draws: Annotated[int, typer.Option(help="Draws of random labels for each set.")] = 2000,
+    cases: Annotated[list[str] | None, typer.Option("--case", help="Only these.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="Also draw: a .svg or .png.")] = None,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """How near do estimates of accuracy come to the truth, on rows that are shifted?"""
+    from edgemon.bench.accuracy.figure import draw
+    from edgemon.bench.accuracy.show import show
+    from edgemon.bench.accuracy.study import Plan, run
+    from edgemon.bench.replicate.figure import require_matplotlib
+    from edgemon.compiler.terminal import Terminal
+
+    if chart is not None:
+        require_matplotlib()
+    terminal = Terminal(as_json=json, markdown=markdown)
+    document = run(spec, root, Plan(members, epochs, draws, workers, seed), cases or [], terminal)
+    show(document, terminal)
+    if chart is not None:
+        draw(document, chart)
+        terminal.note(f"wrote {chart}")
+    terminal.document(document)
+
+
 @app.command()
 def evaluate(
     files: Annotated[

@@ -17,6 +17,7 @@ MOST_BYTES = {  # of a bundle's files, by name; what is not here is a model
     "report.json": 1 << 28,
     "report.html": 1 << 28,
     "splits.npz": 1 << 28,
+    "accuracy.npz": 1 << 28,
     "monitor.h": 1 << 31,
     "manifest.sig": 4096,
     "monitor.emon.sig": 64,

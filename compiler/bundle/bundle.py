@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from edgemon.compiler.bundle.output_folder import (
+    ACCURACY,
     C_HEADER,
     MANIFEST,
     ONNX,
@@ -133,7 +134,9 @@ class Bundle:
         expected |= {name: known[name] for name in (REPORT, REPORT_JSON) if name in known}
         # What no device needs may be gone.
         expected |= {
-            n: known[n] for n in (SPLITS, C_HEADER) if n in known and (self.path / n).exists()
+            n: known.get(n)
+            for n in (SPLITS, C_HEADER, ACCURACY)
+            if (n in known or n == ACCURACY) and (self.path / n).exists()
         }
         expected[model_file(self.path).name] = self.artifact.model_sha256
         for name, sha in expected.items():

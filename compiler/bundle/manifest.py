@@ -126,6 +126,7 @@ def results(
         "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],
         "realised": realised.to_json(),
         "drift": drift,
+        "accuracy_fit": None,
         "robustness": robustness,
         "proof": proof,
         "self_test": self_test.to_json(),

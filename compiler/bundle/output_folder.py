@@ -29,10 +29,11 @@ from edgemon.runtime.session import MONITOR
 
 ONNX, MANIFEST, SPLITS, C_HEADER = "monitor.onnx", "manifest.json", "splits.npz", "monitor.h"
 REPORT, REPORT_JSON = "report.html", "report.json"
+ACCURACY = "accuracy.npz"  # of `accuracy fit`
 SIGNATURE, ARTIFACT_SIGNATURE = "manifest.sig", "monitor.emon.sig"
 OWN = frozenset(
-    (MONITOR, ONNX, MANIFEST, SPLITS, C_HEADER, REPORT, REPORT_JSON, SIGNATURE, ARTIFACT_SIGNATURE,
-     *MODELS)
+    (MONITOR, ONNX, MANIFEST, SPLITS, C_HEADER, REPORT, REPORT_JSON, ACCURACY, SIGNATURE,
+     ARTIFACT_SIGNATURE, *MODELS)
 )  # fmt: skip
 SHOWN = 3  # names in a message
 

@@ -409,6 +409,20 @@ class Finding(TypedDict):
     text: str  # for people
 
 
+class AccuracyFit(TypedDict):
+    """What ``accuracy fit`` learned of reference rows."""
+
+    data: Source
+    rows: int  # that were read
+    accuracy: float  # share of them that is right
+    monitor: str  # whose score stands for the probability of being right
+    steps: int  # of the table from score to probability
+    window: int  # images of the field that a device's estimate is about
+    artifact_bytes: int  # by which the artifact grew
+    members: int  # networks of the published ensemble; 0: none
+    epochs: int  # that each was trained for
+
+
 class Results(TypedDict):
     """The manifest before its report is made."""
 
@@ -433,6 +447,7 @@ class Results(TypedDict):
     left_out: list[LeftOut]
     realised: Realised
     drift: Drift | None  # null without a drift test
+    accuracy_fit: AccuracyFit | None  # null until `accuracy fit`
     robustness: Robustness
     proof: Proof
     self_test: SelfTest
