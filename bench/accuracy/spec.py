@@ -29,6 +29,7 @@ from typing import Any
 
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
+from edgemon.bench.faults.registry import find
 
 
 @dataclass(frozen=True)
@@ -106,4 +107,7 @@ def _faults(where: str, text: Any) -> list[tuple[str, int]]:
     if match is None:
         raise BenchError(f"{where}: fault {text!r}; write name:severity or name:first-last")
     name, first, last = match.groups()
+    most = find(name).severities
+    if not 1 <= int(first) <= int(last or first) <= most:
+        raise BenchError(f"{where}: fault {text!r}: its severities are 1 to {most}")
     return [(name, severity) for severity in range(int(first), int(last or first) + 1)]

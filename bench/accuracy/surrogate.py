@@ -3,10 +3,12 @@ over to the model that runs (Papernot et al., "Transferability in machine learni
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
@@ -21,7 +23,8 @@ class Surrogate:
     def __init__(self, images: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64], seed: int):
         rows = images[:MOST_ROWS].reshape(len(images[:MOST_ROWS]), -1) / 255 - 0.5
         network = MLPClassifier((HIDDEN,), max_iter=EPOCHS, random_state=seed, batch_size=256)
-        with threadpool_limits(1):
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # so many epochs are enough
             network.fit(rows.astype(np.float32), labels[:MOST_ROWS])
         self.classes: npt.NDArray[np.int64] = network.classes_
         self.accuracy = float(network.score(rows.astype(np.float32), labels[:MOST_ROWS]))

@@ -64,7 +64,8 @@ def show(terminal: Terminal, path: Path, data: str, found: dict[str, Any]) -> No
         terminal.note(f"truth: {percent(found['truth'])} of {found['rows']:,} labelled rows")
     if found["faults"]:
         terminal.note(
-            f"{found['faults']:,} rows are faults and have no score: without a label they count as wrong"
+            f"{found['faults']:,} rows are faults and have no score: without a label they count "
+            "as wrong"
         )
     terminal.table(
         ("method", "accuracy", "95 % interval", "labels", "off by, points", "by"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -26,7 +27,7 @@ NONE = "none"  # what people write for an image of no class
 def count_of(text: str, whole: int) -> int:
     """``250`` or ``1%`` of the rows, at least one. Raises DataError."""
     number = as_number(text.removesuffix("%").strip())
-    if number is None or not np.isfinite(number) or number < 0:
+    if number is None or not math.isfinite(number) or number < 0:
         raise DataError(f"{text!r} is no number of rows: write 250, or 1% for a share of them")
     found = round(number * whole / 100) if text.strip().endswith("%") else number
     if found != int(found) or found > whole:
@@ -83,7 +84,7 @@ def read(path: Path, classes: Classes) -> tuple[Labelled, int]:
 
 def _number(path: Path, line: int, text: str | None) -> int:
     found = as_number((text or "").strip())
-    if found is None or found != int(found) or found < 0:
+    if found is None or not math.isfinite(found) or found != int(found) or found < 0:
         raise DataError(f"{path}, line {line}: {text!r} is no row number")
     return int(found)
 

@@ -52,6 +52,8 @@ def prediction_powered(predicted: Floats, right: Bools, drawn: npt.NDArray[np.in
     weight = _weight(told, truth)
     mean = weight * predicted.mean() + (truth - weight * told).mean()
     estimate = float(np.clip(mean, 0, 1))
+    if count == whole:
+        return Share(estimate, estimate, estimate)
     if count < FEWEST_LABELS:
         return Share(estimate)
     spread = (truth - weight * told).var() * count / (count - (2 if weight else 1))

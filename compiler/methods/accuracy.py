@@ -112,15 +112,15 @@ class AccuracyEnsemble(BaseEstimator):  # type: ignore[misc] # scikit-learn is u
         done = [0]
 
         def train(network: _Network, rng: Rng) -> _Network:
-            with threadpool_limits(1):
-                found = network.trained(
-                    rows, right, first, self.epochs, self.dropout, self.learning_rate, rng
-                )
+            found = network.trained(
+                rows, right, first, self.epochs, self.dropout, self.learning_rate, rng
+            )
             done[0] += 1
             progress(done[0], len(networks))
             return found
 
-        with ThreadPoolExecutor(THREADS) as pool:
+        # One thread of linear algebra, also for sums in the same order in every run.
+        with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(train, networks, self._generators()))
 
     def _generators(self) -> list[Rng]:
