@@ -96,8 +96,11 @@ class Monitor:
     ) -> None:
         """Count `rows` images, as `evaluate` wrote them."""
     def window_next(self, state: _Buffer, /) -> None: ...
-    def window_write(self, state: _Buffer, drift: _Buffer | None, /) -> bytes:
-        """The report (docs/fleet.md); `drift` as in `drift_update`."""
+    def window_write(
+        self, state: _Buffer, drift: _Buffer | None, estimate: bytes | None = None, /
+    ) -> bytes:
+        """The report (docs/fleet.md); `drift` as in `drift_update`, `estimate` as
+        `accuracy_estimate` gives it."""
     def nanoseconds(self, taps: Sequence[_Buffer], rows: int, repeats: int) -> list[float]:
         """The mean time of one evaluation over the rows in ns, once for each repeat."""
 

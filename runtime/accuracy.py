@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNIT = 65535  # probability 1
 BLOCKS = 8  # of the window
 MOST_LABELS = 1 << 16
-NO_PROBABILITY = 65536
+LEAST_IMAGES = 30  # of a valid estimate
 STATE = np.dtype(  # the C struct em_accuracy
     [
         ("blocks", [("sum", "u8"), ("squares", "u8"), ("images", "u4"), ("faults", "u4")], BLOCKS),
@@ -152,13 +152,17 @@ class Accuracy:
 
     def estimate(self, drift: Drift | None = None) -> Estimate | None:
         """As of now; None without a table. ``drift``: the stream's own."""
-        words = None if drift is None else drift.words
-        found = self._monitor.estimate_accuracy(self._words, words)
+        found = self.record(drift)
         return None if found is None else estimate_of(found)
+
+    def record(self, drift: Drift | None = None) -> bytes | None:
+        """The same as the C struct ``em_estimate``."""
+        words = None if drift is None else drift.words
+        return self._monitor.estimate_accuracy(self._words, words)
 
 
 def estimate_of(record: bytes) -> Estimate:
-    """Of the C struct ``em_estimate``."""
+    """Of the C struct ``em_estimate``. Raises ValueError for a basis that none has."""
     own = np.frombuffer(record, ESTIMATE)[0]
     number = {name: int(own[name]) for name in ESTIMATE.names or ()}
     return Estimate(

@@ -191,10 +191,11 @@ class Monitor:
         self._native.window_next(state)
 
     def write_window(
-        self, state: npt.NDArray[np.uint64], drift: npt.NDArray[np.uint32] | None
-    ) -> bytes:
-        """The report of a window, with the state of a drift test."""
-        return self._native.window_write(state, drift)
+        self, state: npt.NDArray[np.uint64], drift: npt.NDArray[np.uint32] | None,
+        estimate: bytes | None = None,
+    ) -> bytes:  # fmt: skip
+        """The report of a window, with the state of a drift test and an ``em_estimate``."""
+        return self._native.window_write(state, drift, estimate)
 
     def stream(
         self, drift: npt.NDArray[np.uint32], window: npt.NDArray[np.uint64],

@@ -146,8 +146,9 @@ class Session:
         """What was counted since the last report, as a device sends it (docs/fleet.md); counting
         begins anew. Times in s since 1970. An image that raised InputError is not counted."""
         found = self._window.to_bytes(
-            device=device, started=started, ended=ended, drift=self._drift
-        )
+            device=device, started=started, ended=ended, drift=self._drift,
+            accuracy=self._accuracy,
+        )  # fmt: skip
         self._window.next()
         return found
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.runtime.accuracy import ESTIMATE, UNIT, Basis, Estimate, estimate_of
 from edgemon.runtime.errors import InputError
 from edgemon.runtime.evaluation import Evaluation, Verdict
 
 if TYPE_CHECKING:
+    from edgemon.runtime.accuracy import Accuracy
     from edgemon.runtime.drift import Drift
     from edgemon.runtime.monitor import Monitor
 
@@ -23,7 +25,7 @@ HEAD = struct.Struct("<4s4H5I3Q14I")  # em_window_report
 MONITOR = struct.Struct("<qIIII")  # em_window_monitor
 CLASS = struct.Struct("<II")  # em_window_class
 CRC = struct.Struct("<I")
-FULL, CLIPPED, DRIFT = 1, 2, 4  # flags
+FULL, CLIPPED, DRIFT, ACCURACY = 1, 2, 4, 8  # flags
 STEPS = 1 << 24  # of a float score, in one
 VALUE_FAULT = -27  # EM_E_TAP_VALUE
 U32, U64 = (1 << 32) - 1, (1 << 64) - 1
@@ -87,6 +89,7 @@ class Report:
     drift: DriftCounts | None
     monitors: tuple[MonitorCounts, ...]
     classes: tuple[tuple[int, int], ...]
+    accuracy: Estimate | None = None  # when the report was written
 
     @property
     def faults(self) -> int:
@@ -106,6 +109,8 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """One line of a log; ``from_json`` is its inverse."""
         fields = asdict(self)
+        if self.accuracy is None:
+            del fields["accuracy"]
         return {KEY: VERSION, **fields, "classes": [list(c) for c in self.classes]}
 
     @classmethod
@@ -123,6 +128,7 @@ class Report:
                 drift=None if line.get("drift") is None else DriftCounts(**line["drift"]),
                 monitors=tuple(MonitorCounts(**m) for m in line.get("monitors", ())),
                 classes=tuple((images, alarms) for images, alarms in line.get("classes", ())),
+                accuracy=_estimate(line.get("accuracy")),
             )  # fmt: skip
         except KeyError as error:
             raise ReportError(f"a report without {error.args[0]!r}") from None
@@ -162,6 +168,10 @@ class Report:
             total = (high << 32) + low
             monitors.append(MonitorCounts(total, scored, alarms, uncertains, bool(floats >> i & 1)))
         first = own + monitor * n
+        try:
+            accuracy = _estimate_in(data[HEAD.size : own]) if flags & ACCURACY else None
+        except ValueError:
+            raise ReportError(_NO_ESTIMATE) from None
         cells = tuple(CLASS.unpack_from(data, first + cell * i) for i in range(classes))
         named = dict(zip(_COUNTED, counts, strict=False))
         return _checked(
@@ -169,11 +179,12 @@ class Report:
                 str(device), f"{artifact:08x}", started, ended, **named,
                 full=bool(flags & FULL), clipped=bool(flags & CLIPPED),
                 drift=DriftCounts(*counts[len(named) :]) if flags & DRIFT else None,
-                monitors=tuple(monitors), classes=cells,
+                monitors=tuple(monitors), classes=cells, accuracy=accuracy,
             )
         )  # fmt: skip
 
 
+_NO_ESTIMATE = "a report with an estimate of accuracy that none is"
 _COUNTED = (
     "sequence", "images", "uncertains", "alarms", "value_faults", "score_faults", "other_faults",
     "other_images",
@@ -183,6 +194,28 @@ _COUNTS = (
     "started", "ended", "sequence", "uncertains", "value_faults", "score_faults", "other_faults",
     "other_images",
 )  # fmt: skip
+
+
+def _estimate_in(rest_of_head: bytes) -> Estimate:
+    return estimate_of(rest_of_head[: ESTIMATE.itemsize])  # a later version may append
+
+
+def _estimate(found: Any) -> Estimate | None:
+    if found is None:
+        return None
+    return Estimate(**{**found, "basis": Basis(found["basis"])})
+
+
+def _is_estimate(e: Estimate) -> bool:
+    small, large = (e.images, e.faults, e.labels, e.rights), (e.sum, e.squares)
+    return (
+        all(type(n) is int and 0 <= n <= U32 for n in small)
+        and all(type(n) is int and 0 <= n <= U64 for n in (*large, e.label_sum, e.label_squares))
+        and all(type(n) is int for n in (e.estimate, e.low, e.high))
+        and 0 <= e.low <= e.estimate <= e.high <= UNIT
+        and type(e.valid) is bool
+        and e.rights <= e.labels
+    )
 
 
 def _checked(report: Report) -> Report:
@@ -214,6 +247,8 @@ def _checked(report: Report) -> Report:
         or any(m.alarms + m.uncertains > report.images for m in report.monitors)
     ):
         raise ReportError("a report that counts more of a kind than images")
+    if report.accuracy is not None and not _is_estimate(report.accuracy):
+        raise ReportError(_NO_ESTIMATE)
     if report.started > report.ended > 0:
         raise ReportError("a report that ends before it starts")
     return report
@@ -252,11 +287,15 @@ class Window:
         )  # fmt: skip
 
     def to_bytes(
-        self, *, device: int = 0, started: int = 0, ended: int = 0, drift: Drift | None = None
-    ) -> bytes:
-        """The report, as a device sends it; times in s since 1970."""
+        self, *, device: int = 0, started: int = 0, ended: int = 0, drift: Drift | None = None,
+        accuracy: Accuracy | None = None,
+    ) -> bytes:  # fmt: skip
+        """The report, as a device sends it; times in s since 1970. With an estimate of accuracy it
+        is of version 2; readers of version 1 leave that out."""
         self._words[4], self._words[5], self._words[6] = device, started, ended
-        return self._monitor.write_window(self._words, None if drift is None else drift.words)
+        words = None if drift is None else drift.words
+        estimate = None if accuracy is None else accuracy.record(drift)
+        return self._monitor.write_window(self._words, words, estimate)
 
     def next(self) -> None:
         """Begins the next window: counts are 0."""

@@ -11,12 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.accuracy.table import UNIT, AccuracyTable
-from edgemon.runtime.accuracy import BLOCKS, MOST_LABELS, AccuracyState, Basis, Estimate
+from edgemon.runtime.accuracy import (
+    BLOCKS,
+    LEAST_IMAGES,
+    MOST_LABELS,
+    AccuracyState,
+    Basis,
+    Estimate,
+)
 
 Array = npt.NDArray[Any]
 
 FULL = UNIT << 8  # 1, in the units of a mean
-LEAST_IMAGES = 30
 LEAST_OF_A_KIND = 5
 
 

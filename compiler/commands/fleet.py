@@ -103,6 +103,7 @@ def show(found: dict[str, Any], terminal: Terminal) -> None:
     _show_drifts(found, terminal)
     _show_faults(found, terminal)
     _show_silent(found, terminal)
+    _show_accuracy(found, terminal)
     for key, name in (("day", "by_day"), ("class", "by_class")):
         rows = found[name]
         if len(rows) > 1:
@@ -164,6 +165,55 @@ def _show_drifts(found: dict[str, Any], terminal: Terminal) -> None:
                 for r in real[:SHOWN]
             ],
             title="drifting, the first first" + (f" ({SHOWN})" if len(real) > SHOWN else ""),
+        )  # fmt: skip
+
+
+def _show_accuracy(found: dict[str, Any], terminal: Terminal) -> None:
+    total = found["total"]["accuracy"]
+    if total is None:
+        return
+    terminal.note(
+        f"accuracy, as {total['reports']:,} reports estimate it: {percent(total['estimate'])} "
+        f"({_interval(total)})"
+    )
+    names = found["accuracy_not_valid"]
+    if total["not_valid"]:
+        more = ", ..." if len(names) > SHOWN else ""
+        terminal.warn(
+            f"{total['not_valid']:,} reports have an estimate of accuracy that is not valid, and "
+            "left out: a drift flag with too few labels since, or too few images; label images "
+            "drawn at random on these devices"
+            + (f" (now: {', '.join(names[:SHOWN])}{more})" if names else "")
+        )
+    by_name = {r["device"]: r for r in found["by_device"]}
+    rows = [by_name[n] for n in found["least_accurate"][:SHOWN]]
+    if rows:
+        terminal.table(
+            ["device", "accuracy now", "95 % interval", "by", "labels"],
+            [
+                [
+                    r["device"], percent(r["last_accuracy"]["estimate"]),
+                    _interval(r["last_accuracy"]), r["last_accuracy"]["basis"].replace("_", " "),
+                    r["last_accuracy"]["labels"],
+                ]
+                for r in rows
+            ],
+            title="estimated accuracy, the least first"
+            + (f" ({SHOWN})" if len(found["least_accurate"]) > SHOWN else ""),
+        )  # fmt: skip
+    days = [r for r in found["by_day"] if r["accuracy"]]
+    if len(days) > 1:
+        terminal.table(
+            ["day", "accuracy", "95 % interval", "reports", "not valid"],
+            [
+                [
+                    r["day"] or "unknown", percent(r["accuracy"]["estimate"]),
+                    _interval(r["accuracy"]), r["accuracy"]["reports"], r["accuracy"]["not_valid"],
+                ]
+                for r in days[-SHOWN:]
+            ],
+            title="estimated accuracy by day"
+            + (f" ({SHOWN} of {len(days)})" if len(days) > SHOWN else ""),
         )  # fmt: skip
 
 

@@ -6,12 +6,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from edgemon.compiler.accuracy.table import UNIT
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.output_folder import MANIFEST
 from edgemon.compiler.commands.summary import UNRANKED, unranked
 from edgemon.compiler.cost.worst_case import by_monitor, worst_case
 from edgemon.compiler.documents.manifest import WorstCase
 from edgemon.compiler.emit import flat
+from edgemon.compiler.emit.flat import Artifact
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models import open_model, outputs, tap_rules
 from edgemon.compiler.models.decision import Decision
@@ -100,6 +102,23 @@ def describe_bundle(path: Path) -> dict[str, Any]:
         },
         "sections": {flat.SECTION_NAMES[kind]: size for kind, (_, size) in found.items()},
         "files": bundle.file_sizes(),
+        "accuracy_table": _accuracy(bundle.artifact),
+    }
+
+
+def _accuracy(artifact: Artifact) -> dict[str, Any] | None:
+    """The section ACCURACY; probabilities from 0 to 1."""
+    table = artifact.accuracy
+    if table is None:
+        return None
+    return {
+        "monitor": artifact.program.monitors[table.monitor].name,
+        "edges": table.edges.tolist(),
+        "probabilities": (table.probabilities / UNIT).tolist(),
+        "rows": table.rows,
+        "residual_variance": table.variance / UNIT**2,
+        "window": table.window,
+        "least_labels": table.least,
     }
 
 
@@ -178,8 +197,20 @@ def _show_bundle(terminal: Terminal, content: dict[str, Any]) -> None:
             if "boxes_per_class" in layer:
                 terminal.note(f"  {layer['tap']}: boxes per class: {layer['boxes_per_class']}")
     _show_worst_case(terminal, content["worst_case_alone"], content["worst_case"])
+    if content["accuracy_table"]:
+        _show_accuracy(terminal, content["accuracy_table"])
     terminal.table(("section of monitor.emon", "bytes"), list(content["sections"].items()))
     terminal.table(("file", "bytes"), list(content["files"].items()))
+
+
+def _show_accuracy(terminal: Terminal, table: dict[str, Any]) -> None:
+    shares = table["probabilities"]
+    terminal.note(
+        f"table of accuracy: {len(shares)} steps from the score of {table['monitor']} to the "
+        f"probability of being right, {percent(shares[0])} to {percent(shares[-1])}, of "
+        f"{table['rows']:,} rows; window {table['window']:,} images, labels count from "
+        f"{table['least_labels']} on"
+    )
 
 
 def _show_worst_case(terminal: Terminal, alone: dict[str, WorstCase], together: WorstCase) -> None:

@@ -17,6 +17,7 @@ from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.recording import input_range
 from edgemon.compiler.terminal import Terminal, percent, quiet_interpreter
+from edgemon.runtime.accuracy import LEAST_IMAGES
 from edgemon.runtime.drift import DriftState
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import Session
@@ -64,9 +65,16 @@ def run_bundle(
             log.write()
     if not json_lines:
         terminal.document(
-            {"rows": results, "summary": {**summary.to_json(), "drift": _drift_json(session)}}
-        )
+            {
+                "rows": results,
+                "summary": {
+                    **summary.to_json(), "drift": _drift_json(session),
+                    "accuracy": _accuracy_json(session),
+                },
+            }
+        )  # fmt: skip
         terminal.note(summary.sentence())
+        _show_accuracy(session, terminal)
 
 
 def _warn_of_drift(drift: DriftState, terminal: Terminal) -> None:
@@ -88,6 +96,41 @@ def _drift_json(session: Session) -> dict[str, Any] | None:
         "flagged_at": drift.flagged_at or None,
         "since": drift.since or None,
     }
+
+
+def _accuracy_json(session: Session) -> dict[str, Any] | None:
+    """The estimate over the last images; None for an artifact without a table of accuracy."""
+    own = session.accuracy
+    if own is None:
+        return None
+    return {
+        "valid": own.valid, "estimate": own.accuracy if own.valid else None,
+        "interval": [*own.interval] if own.valid else None, "basis": own.basis.name.lower(),
+        "images": own.images, "faults": own.faults, "labels": own.labels,
+    }  # fmt: skip
+
+
+def _show_accuracy(session: Session, terminal: Terminal) -> None:
+    own = session.accuracy
+    if own is None:
+        return
+    low, high = own.interval
+    if own.valid:
+        terminal.note(
+            f"accuracy of the last {own.images:,} images, estimated without labels: "
+            f"{percent(own.accuracy)} ({100 * low:.2f} to {100 * high:.2f}), as long as images are "
+            "like those of calibration"
+        )
+    elif session.drift.flag:
+        terminal.warn(
+            "accuracy: no estimate, for the drift flag is up and no label came since; label some "
+            "30 images drawn at random (Session.label, edgemon accuracy)"
+        )
+    else:
+        terminal.note(
+            f"accuracy: no estimate of {own.images:,} images with a score; "
+            f"{LEAST_IMAGES} are needed"
+        )
 
 
 class _Log:

@@ -7,13 +7,55 @@ from bisect import bisect_right, insort
 from collections import Counter
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import Any
 
 from edgemon.compiler.fleet.history import History
+from edgemon.runtime.accuracy import Estimate
 from edgemon.runtime.window import Report
 
 DAY = 86_400  # s
 MOST_DEVICES = 1_000_000
 MOST_STRETCHES = 1000  # of a device's time
+
+
+@dataclass(slots=True)
+class Accuracies:
+    """Estimates of accuracy as reports have them, weighted by their images. The mean of intervals
+    holds however the estimates depend on each other: no standard deviation of a mean exceeds the
+    mean of the standard deviations."""
+
+    valid: int = 0  # reports
+    not_valid: int = 0
+    images: int = 0  # of the valid ones
+    estimate: float = 0.0  # sums, each report's times its images
+    low: float = 0.0
+    high: float = 0.0
+
+    def add(self, report: Report) -> None:
+        own = report.accuracy
+        if own is None:
+            return
+        if not own.valid:
+            self.not_valid += 1
+            return
+        low, high = own.interval
+        self.valid += 1
+        self.images += report.judged
+        self.estimate += report.judged * own.accuracy
+        self.low += report.judged * low
+        self.high += report.judged * high
+
+    def to_json(self) -> dict[str, Any] | None:
+        """None where no report has an estimate."""
+        if not self.valid and not self.not_valid:
+            return None
+        n = self.images
+        return {
+            "estimate": self.estimate / n if n else None,
+            "interval": [self.low / n, self.high / n] if n else None,
+            "reports": self.valid,
+            "not_valid": self.not_valid,
+        }
 
 
 @dataclass(slots=True)
@@ -29,9 +71,11 @@ class Tally:
     score_faults: int = 0
     other_faults: int = 0
     squares: float = 0.0
+    accuracy: Accuracies = field(default_factory=Accuracies)
 
     def add(self, report: Report) -> None:
         self.images += report.images
+        self.accuracy.add(report)
         self.value_faults += report.value_faults
         self.score_faults += report.score_faults
         self.other_faults += report.other_faults
@@ -137,6 +181,7 @@ class Device:
     last: int = 0
     flag: Flag | None = None
     flagged_now: bool = False  # in the last report
+    accuracy: Estimate | None = None  # in the last report
     before: Windows = field(default_factory=Windows)
     after: Windows = field(default_factory=Windows)
     covered: Stretches = field(default_factory=Stretches)
@@ -200,6 +245,7 @@ class Fleet:
         if report.ended >= device.last:
             device.last = report.ended
             device.flagged_now = drift is not None and drift.flagged_at > 0
+            device.accuracy = report.accuracy
         if drift is None:
             return
         if not drift.flagged_at:

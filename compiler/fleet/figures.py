@@ -23,13 +23,33 @@ def days(found: dict[str, Any]) -> str:
         errors = np.maximum(0, np.stack([rate - low, high - rate]))
         axis.errorbar(range(len(rows)), rate, yerr=errors, fmt="o-", color=RIGHT, markersize=4)
         _limit(axis.axhline, found)
-        axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axis.xaxis.set_major_formatter(
-            lambda x, _: rows[int(x)]["day"][5:] if 0 <= x < len(rows) else ""
-        )
+        _name_days(axis, rows)
         axis.set(ylabel="alarms", ylim=(0, None))
         axis.yaxis.set_major_formatter(PercentFormatter(1))
     return svg[0]
+
+
+def accuracy(found: dict[str, Any]) -> str:
+    """Estimated accuracy of each day that has a valid estimate, with intervals."""
+    rows = [r for r in found["by_day"] if r["day"] is not None and r["accuracy"]]
+    rows = [r for r in rows if r["accuracy"]["interval"]][-MOST_DAYS:]
+    with inline_figure("accuracy", "Estimated accuracy by day", HEIGHT) as (figure, svg):
+        axis: Any = figure.subplots()
+        share = np.array([r["accuracy"]["estimate"] for r in rows])
+        low, high = np.array([r["accuracy"]["interval"] for r in rows]).reshape(-1, 2).T
+        errors = np.maximum(0, np.stack([share - low, high - share]))
+        axis.errorbar(range(len(rows)), share, yerr=errors, fmt="o-", color=RIGHT, markersize=4)
+        _name_days(axis, rows)
+        axis.set(ylabel="accuracy")
+        axis.yaxis.set_major_formatter(PercentFormatter(1))
+    return svg[0]
+
+
+def _name_days(axis: Any, rows: list[dict[str, Any]]) -> None:
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.xaxis.set_major_formatter(
+        lambda x, _: rows[int(x)]["day"][5:] if 0 <= x < len(rows) else ""
+    )
 
 
 def devices(found: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
     for name, row in zip(names, devices, strict=True):
         device = fleet.devices[name]
         row |= {"device": name, "first": device.first or None, "last": device.last or None}
+        row["last_accuracy"] = _last(device)
     judged = [r for r in devices if r["p_value"] is not None]
     _adjust(judged)
     days = sorted(fleet.days, key=lambda d: -1 if d is None else d)
@@ -65,9 +66,31 @@ def document(fleet: Fleet, said: Expected, problems: Problems) -> dict[str, Any]
             if r["fault_rate"]
         ],
         "silent": _silent(fleet, names),
+        "least_accurate": _least_accurate(devices),
+        "accuracy_not_valid": [
+            r["device"] for r in devices if r["last_accuracy"] and not r["last_accuracy"]["valid"]
+        ],
         "drift": _drifts(fleet, said),
         "false_flags_at_most": fleet.total.images / said.run_length if said.run_length else None,
     }
+
+
+def _last(device: Device) -> dict[str, Any] | None:
+    """The estimate of accuracy in a device's last report."""
+    own = device.accuracy
+    if own is None:
+        return None
+    return {
+        "valid": own.valid, "estimate": own.accuracy if own.valid else None,
+        "interval": [*own.interval] if own.valid else None, "basis": own.basis.name.lower(),
+        "labels": own.labels,
+    }  # fmt: skip
+
+
+def _least_accurate(devices: Sequence[dict[str, Any]]) -> list[str]:
+    """Devices whose last estimate is valid, the least accurate first."""
+    known = [r for r in devices if r["last_accuracy"] and r["last_accuracy"]["valid"]]
+    return [r["device"] for r in sorted(known, key=lambda r: r["last_accuracy"]["estimate"])]
 
 
 def _silent(fleet: Fleet, names: Sequence[str]) -> list[str]:
@@ -104,6 +127,7 @@ def _rates(tallies: Sequence[Tally], limit: float | None) -> list[dict[str, Any]
                 "value": t.value_faults, "score": t.score_faults, "other": t.other_faults,
             },
             "fault_rate": t.faults / t.images if t.images else None,
+            "accuracy": t.accuracy.to_json(),
             "p_value": float(p[i]) if limit is not None and t.judged else None,
             "adjusted_p": None,
         }

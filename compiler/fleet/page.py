@@ -31,10 +31,13 @@ def render(found: dict[str, Any]) -> str:
     by_name = {r["device"]: r for r in found["by_device"]}
     return environment.from_string(template).render(
         d=found, style=Markup(style), days=Markup(figures.days(found)),
+        accuracy=Markup(figures.accuracy(found) if found["total"]["accuracy"] else ""),
         devices=Markup(figures.devices(found)), above=[by_name[n] for n in found["above"]],
         faulty=[by_name[n] for n in found["faulty"]],
         real=[r for r in found["drift"] if r["confirmed"]],
         chance=[r for r in found["drift"] if not r["confirmed"]],
+        accurate=[by_name[n] for n in found["least_accurate"]],
+        doubtful=[by_name[n] for n in found["accuracy_not_valid"]],
         ranked=sorted(found["by_device"], key=lambda r: -(r["rate"] or 0.0)),
         classes=sorted(found["by_class"], key=lambda r: -(r["rate"] or 0.0)),
         most=MOST_ROWS, first=FIRST_ROWS,

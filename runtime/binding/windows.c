@@ -153,13 +153,28 @@ PyObject *monitor_window_next(PyObject *Py_UNUSED(op), PyObject *object) {
     Py_RETURN_NONE;
 }
 
-/* The report, with the state of a drift test (em_drift as u32 words) unless that is None. */
+/* The report, with the state of a drift test (em_drift as u32 words) and an estimate of accuracy
+ * (em_estimate as bytes), unless these are None. */
 PyObject *monitor_window_write(PyObject *Py_UNUSED(op), PyObject *args) {
     const column words = {"drift state", "IL", sizeof(uint32_t),
                           sizeof(em_drift) / sizeof(uint32_t)};
-    PyObject *objects[2];
-    if (!PyArg_ParseTuple(args, "OO:window_write", &objects[0], &objects[1])) {
+    PyObject *objects[2], *given = Py_None;
+    if (!PyArg_ParseTuple(args, "OO|O:window_write", &objects[0], &objects[1], &given)) {
         return NULL;
+    }
+    em_estimate estimate;
+    const int with_estimate = given != Py_None;
+    if (with_estimate) {
+        char *bytes;
+        Py_ssize_t size;
+        if (PyBytes_AsStringAndSize(given, &bytes, &size) < 0) {
+            return NULL;
+        }
+        if (size != (Py_ssize_t)sizeof estimate) {
+            return PyErr_Format(PyExc_ValueError, "an estimate has %zu bytes, not %zd",
+                                sizeof estimate, size);
+        }
+        memcpy(&estimate, bytes, sizeof estimate);
     }
     Py_buffer state, drifts;
     em_drift drift;
@@ -177,11 +192,13 @@ PyObject *monitor_window_write(PyObject *Py_UNUSED(op), PyObject *args) {
     em_window window;
     PyObject *report = NULL;
     if (window_in(&state, &window) == 0) {
-        report = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)window.report.size);
+        report = PyBytes_FromStringAndSize(
+            NULL, (Py_ssize_t)(window.report.size + (with_estimate ? sizeof estimate : 0)));
     }
     if (report != NULL) {
-        em_window_write(&window, with_drift ? &drift : NULL, PyBytes_AsString(report),
-                        window.report.size);
+        em_window_write_estimate(&window, with_drift ? &drift : NULL,
+                                 with_estimate ? &estimate : NULL, PyBytes_AsString(report),
+                                 window.report.size + sizeof estimate);
     }
     PyBuffer_Release(&state);
     return report;

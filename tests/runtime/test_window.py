@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+import zlib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgemon.compiler.accuracy.table import AccuracyTable
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Builder, Tap
 from edgemon.compiler.program.ir import Monitor as Rule
+from edgemon.runtime.accuracy import Accuracy
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
@@ -30,15 +34,16 @@ F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 I64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
-def two_monitors() -> Monitor:
+def two_monitors() -> bytes:
     """A monitor of whole scores and one of floats, on four classes."""
     b = Builder([Tap("logits", "int8", CLASSES, 0.5, 3), Tap("reals", "float32", 5)])
     y = b.node("argmax", 0)
     monitors = [Rule("whole", b.node("max", 0), 60, 50), Rule("real", b.node("max", 1), 1.0, 0.5)]
-    return Monitor(flat.write(flat.Artifact(b.program(y, monitors), "00" * 32, {})))
+    return flat.write(flat.Artifact(b.program(y, monitors), "00" * 32, {}))
 
 
-MONITOR = two_monitors()
+ARTIFACT = two_monitors()
+MONITOR = Monitor(ARTIFACT)
 
 
 def evaluation(rows: list[tuple[int, int, int, int, float]]) -> Evaluation:
@@ -186,8 +191,6 @@ def test_every_damaged_byte_of_a_report_is_noticed() -> None:
 
 def test_a_later_version_may_append_to_head_and_records() -> None:
     """Accuracy sums of each class are to come."""
-    import zlib
-
     window = Window(MONITOR)
     window.update(evaluation([(2, 0, 1, 5, 0.5), (0, 0, 3, 7, 0.25)]))
     old = window.to_bytes(device=3)
@@ -256,3 +259,70 @@ def test_the_same_images_give_the_same_bytes_on_every_machine(machine: str, tmp_
     assert report.clipped
     assert min(m.scored for m in report.monitors) > 10_000
     assert report.drift is not None
+
+
+def with_table() -> Monitor:
+    """The same artifact with a table of accuracy of its first monitor."""
+    made = flat.read(ARTIFACT)
+    edges = np.array([0, 5], np.int64)
+    table = AccuracyTable(0, edges, np.array([65535, 40000, 9], np.uint16), 500, 10**8, 64)
+    return Monitor(flat.write(replace(made, accuracy=table)))
+
+
+def test_an_estimate_of_accuracy_travels_with_the_report() -> None:
+    monitor = with_table()
+    window, accuracy, drift = Window(monitor), Accuracy(monitor), Drift(monitor)
+    found = evaluation([(0, 0, 1, i % 7, 0.5) for i in range(50)])
+    window.update(found)
+    accuracy.update(found, drift)
+    for i in range(35):
+        accuracy.label(40000, i % 3 > 0)
+    sent = window.to_bytes(device=7, drift=drift, accuracy=accuracy)
+    report = Report.parse(sent)
+    assert report.accuracy == accuracy.estimate(drift)
+    assert report.accuracy is not None
+    assert report.accuracy.valid
+    assert report.accuracy.labels == 35
+    assert Report.from_json(json.loads(json.dumps(report.to_json()))) == report
+    plain = Report.parse(window.to_bytes(device=7, drift=drift))
+    assert replace(report, accuracy=None) == plain
+    assert "accuracy" not in plain.to_json()
+
+
+def test_a_reader_of_version_1_passes_over_the_estimate() -> None:
+    """By the sizes in the head: without the flag it is what a later version appended."""
+    monitor = with_table()
+    window, accuracy = Window(monitor), Accuracy(monitor)
+    window.update(evaluation([(2, 0, 1, 5, 0.5)]))
+    sent = bytearray(window.to_bytes(device=7, accuracy=accuracy)[:-4])
+    assert (sent[4], len(sent) + 4) == (2, len(window.to_bytes()) + 56)
+    sent[28] &= ~8
+    report = Report.parse(bytes(sent) + zlib.crc32(sent).to_bytes(4, "little"))
+    assert report == Report.parse(window.to_bytes(device=7))
+
+
+@pytest.mark.parametrize("changes", [
+    {"low": 7, "high": 3}, {"estimate": 65536, "high": 65536}, {"images": -1}, {"sum": 1 << 64},
+    {"valid": 1}, {"basis": 9}, {"labels": 0}, {"low": 0.5}, {"other": 1},
+])  # fmt: skip
+def test_an_estimate_that_none_is_is_refused(changes: dict[str, Any]) -> None:
+    monitor = with_table()
+    window, accuracy = Window(monitor), Accuracy(monitor)
+    accuracy.update(evaluation([(0, 0, 1, 1, 0.5)] * 40))
+    accuracy.label(3, True)
+    line = Report.parse(window.to_bytes(device=7, accuracy=accuracy)).to_json()
+    line["accuracy"] |= changes
+    with pytest.raises(ReportError):
+        Report.from_json(line)
+
+
+def test_bytes_of_an_estimate_that_none_is_are_refused() -> None:
+    monitor = with_table()
+    window, accuracy = Window(monitor), Accuracy(monitor)
+    window.update(evaluation([(2, 0, 1, 5, 0.5)]))
+    sent = bytearray(window.to_bytes(device=7, accuracy=accuracy)[:-4])
+    sent[167] = 9  # the basis
+    with pytest.raises(ReportError, match="estimate"):
+        Report.parse(bytes(sent) + zlib.crc32(sent).to_bytes(4, "little"))
+    with pytest.raises(ValueError, match="56 bytes"):
+        monitor._native.window_write(window.words, None, b"short")

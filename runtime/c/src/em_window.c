@@ -174,15 +174,33 @@ static uint8_t *append(uint8_t *at, const void *from, size_t size) {
     return at + size;
 }
 
-EM_API size_t em_window_write(const em_window *window, const em_drift *drift, void *out,
-                              size_t size) {
-    if (window == NULL || out == NULL || window->report.version != EM_WINDOW_VERSION ||
-        size < window->report.size) {
+/* With an estimate the head is longer, and of version 2, which readers of version 1 read too. */
+static void set_longer_head(uint8_t *out, const em_window_report *r) {
+    em_window_report head;
+    memcpy(&head, r, sizeof head);
+    head.version = EM_WINDOW_VERSION + 1;
+    head.head_size = (uint16_t)(sizeof head + sizeof(em_estimate));
+    head.size += (uint32_t)sizeof(em_estimate);
+    head.flags |= EM_WINDOW_ACCURACY;
+    memcpy(out, &head, sizeof head);
+}
+
+EM_API size_t em_window_write_estimate(const em_window *window, const em_drift *drift,
+                                       const em_estimate *estimate, void *out, size_t size) {
+    if (window == NULL || out == NULL || window->report.version != EM_WINDOW_VERSION) {
         return 0;
     }
     const em_window_report *r = &window->report;
+    const size_t whole = r->size + (estimate == NULL ? 0 : sizeof *estimate);
+    if (size < whole) {
+        return 0;
+    }
     uint8_t *head = out;
     uint8_t *at = append(head, r, sizeof *r);
+    if (estimate != NULL) {
+        set_longer_head(head, r);
+        at = append(at, estimate, sizeof *estimate);
+    }
     if (drift == NULL) {
         head[offsetof(em_window_report, flags)] &= (uint8_t)~EM_WINDOW_DRIFT;
     } else if ((r->flags & EM_WINDOW_DRIFT) != 0) {
@@ -192,5 +210,10 @@ EM_API size_t em_window_write(const em_window *window, const em_drift *drift, vo
     at = append(at, window->classes, sizeof *window->classes * r->n_classes);
     const uint32_t crc = report_crc(head, (size_t)(at - head));
     memcpy(at, &crc, sizeof crc);
-    return r->size;
+    return whole;
+}
+
+EM_API size_t em_window_write(const em_window *window, const em_drift *drift, void *out,
+                              size_t size) {
+    return em_window_write_estimate(window, drift, NULL, out, size);
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from edgemon.runtime.accuracy import UNIT, Basis, Estimate
 from edgemon.runtime.window import DriftCounts, MonitorCounts, Report
 
 DAY = 86_400
@@ -24,6 +25,14 @@ def report(device: str = "a", number: int = 0, alarms: int = 50, **changes: Any)
         "classes": ((600, alarms), (400, 0)),
     }  # fmt: skip
     return Report(**{**fields, **changes})
+
+
+def estimate(
+    share: float, *, valid: bool = True, basis: Basis = Basis.CALIBRATION
+) -> Estimate:  # fmt: skip
+    """An estimate of accuracy, plus and minus two points."""
+    low, own, high = (round(s * UNIT) for s in (share - 0.02, share, share + 0.02))
+    return Estimate(own, low, high, valid, basis, 1000, 0, 0, 0, own * 1000, 0, 0, 0)
 
 
 def flagged(number: int, at: int, since: int) -> dict[str, Any]:

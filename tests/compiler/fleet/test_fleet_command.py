@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from edgemon.runtime.accuracy import Basis
 from tests.command_line import document, edgemon, refused
-from tests.compiler.fleet.logs import report, write
+from tests.compiler.fleet.logs import estimate, report, write
 
 
 def test_a_folder_of_logs(tmp_path: Path) -> None:
@@ -63,3 +66,37 @@ def test_what_cannot_be_merged_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert "no such file" in refused("fleet", tmp_path / "x")
     assert "--limit 5" in refused("fleet", empty, "--limit", "5")
     assert "not an edgemon bundle" in refused("fleet", empty, "--bundle", tmp_path)
+
+
+def test_estimated_accuracy_over_time_and_by_device(tmp_path: Path) -> None:
+    """The least accurate first; what is not valid is left out, and said."""
+    logs = [report("a", n, accuracy=estimate(0.9)) for n in range(3)]
+    logs += [report("b", n, accuracy=estimate(0.6, basis=Basis.LABELS)) for n in range(3)]
+    logs += [report("b", 100, accuracy=estimate(0.8))]
+    logs += [report("c", n, accuracy=estimate(0.1, valid=False)) for n in range(3)]
+    write(tmp_path / "a.jsonl", [*logs, report("d")])
+    page = tmp_path / "page.html"
+    result = edgemon("fleet", tmp_path, "--html", page)
+    assert result.exit_code == 0, result.stderr
+    assert "accuracy, as 7 reports estimate it: 75.71% (73.71 to 77.71)" in result.stdout
+    assert "3 reports have an estimate of accuracy that is not valid" in result.stderr
+    assert "(now: c)" in result.stderr
+    assert "Estimated accuracy" in page.read_text()
+    found = document("fleet", tmp_path)
+    assert found["least_accurate"] == ["b", "a"]
+    assert found["accuracy_not_valid"] == ["c"]
+    by_name = {r["device"]: r for r in found["by_device"]}
+    assert by_name["b"]["accuracy"]["estimate"] == pytest.approx(0.65, abs=1e-4)
+    assert by_name["b"]["last_accuracy"]["estimate"] == pytest.approx(0.8, abs=1e-4)
+    assert by_name["c"]["accuracy"] == {
+        "estimate": None, "interval": None, "reports": 0, "not_valid": 3,
+    }  # fmt: skip
+    assert by_name["d"]["accuracy"] is None
+    assert [r["accuracy"]["reports"] for r in found["by_day"]] == [6, 1]
+
+
+def test_without_estimates_nothing_is_said_of_accuracy(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [report("a", n) for n in range(3)])
+    page = tmp_path / "page.html"
+    result = edgemon("fleet", tmp_path, "--html", page)
+    assert "accuracy" not in result.stdout + result.stderr + page.read_text()

@@ -268,9 +268,10 @@ typedef struct em_window_class {
 #define EM_WINDOW_VERSION 1
 
 /* em_window_report.flags */
-#define EM_WINDOW_FULL 1u    /* UINT32_MAX images: it counts no more, so that rates stay right */
-#define EM_WINDOW_CLIPPED 2u /* a score was beyond 2^38, and counts as that */
-#define EM_WINDOW_DRIFT 4u   /* the artifact has a drift test, and the report its state */
+#define EM_WINDOW_FULL 1u     /* UINT32_MAX images: it counts no more, so that rates stay right */
+#define EM_WINDOW_CLIPPED 2u  /* a score was beyond 2^38, and counts as that */
+#define EM_WINDOW_ACCURACY 8u /* behind the head lies an em_estimate: version 2 */
+#define EM_WINDOW_DRIFT 4u    /* the artifact has a drift test, and the report its state */
 
 /* The head of a report, as it is sent: docs/fleet.md says it byte by byte. Yours to set: device,
  * sequence, started, ended. */
@@ -312,7 +313,9 @@ typedef struct em_window {
     em_window_class *classes;
 } em_window;
 
-/* Bytes of a report with so many records: for the memory that em_window_write writes to. */
+/* Bytes of a report with so many records: for the memory that em_window_write writes to.
+ * em_window_write_estimate writes EM_WINDOW_ESTIMATE_BYTES more. */
+#define EM_WINDOW_ESTIMATE_BYTES sizeof(em_estimate)
 #define EM_WINDOW_BYTES(n_monitors, n_classes)                                                     \
     (sizeof(em_window_report) + sizeof(em_window_monitor) * (size_t)(n_monitors) +                 \
      sizeof(em_window_class) * (size_t)(n_classes) + 4u)
@@ -447,6 +450,11 @@ EM_API void em_window_next(em_window *window);
  * or NULL. Returns its bytes; 0, and nothing is written, if `size` is less than these. */
 EM_API size_t em_window_write(const em_window *window, const em_drift *drift, void *out,
                               size_t size);
+
+/* The same with an estimate of accuracy, as em_accuracy_estimate made it; NULL: as em_window_write.
+ */
+EM_API size_t em_window_write_estimate(const em_window *window, const em_drift *drift,
+                                       const em_estimate *estimate, void *out, size_t size);
 
 /* Number of classes: em_result.predicted_class is below it. */
 EM_API size_t em_class_count(const em_monitor *m);
