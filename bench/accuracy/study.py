@@ -23,7 +23,7 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.estimation import estimates
 from edgemon.compiler.estimation.estimates import Estimate, Shift
-from edgemon.compiler.estimation.inference import of_labels, prediction_powered
+from edgemon.compiler.estimation.inference import Share, of_labels, prediction_powered
 from edgemon.compiler.estimation.learned import Learned
 from edgemon.compiler.estimation.observed import Observed, observe, watched
 from edgemon.compiler.estimation.unlabelled import largest
@@ -137,23 +137,20 @@ def _draws(rows: Observed, own: AccuracyTable, labels: int, plan: Plan) -> Itera
     truth, right = float(rows.right.mean()), rows.right
     told = estimates.probabilities(rows, own)
     rng = np.random.default_rng([plan.seed, labels])
-    found: dict[str, list[tuple[float, bool]]] = {"prediction_powered": [], "random": []}
+    found: dict[str, list[Share]] = {"prediction_powered": [], "random": []}
     for _ in range(plan.draws):
         at = rng.choice(len(rows), labels, replace=False)
-        for name, share in (
-            ("prediction_powered", prediction_powered(told, right[at], at)),
-            ("random", of_labels(right[at], len(rows))),
-        ):
-            inside = share.low is not None and share.high is not None and (
-                share.low <= truth <= share.high
-            )  # fmt: skip
-            found[name].append((share.estimate, inside))
-    for name, drawn in found.items():
-        values = np.array([estimate for estimate, _ in drawn])
+        found["prediction_powered"].append(prediction_powered(told, right[at], at))
+        found["random"].append(of_labels(right[at], len(rows)))
+    for name, shares in found.items():
+        values = np.array([share.estimate for share in shares])
+        inside = [
+            s.low <= truth <= s.high for s in shares if s.low is not None and s.high is not None
+        ]
         yield {
             "name": name, "labels": labels, "estimate": float(values.mean()),
             "deviation": float(values.std()), "error": float(np.abs(values - truth).mean()),
-            "coverage": float(np.mean([inside for _, inside in drawn])),
+            "coverage": float(np.mean(inside)) if inside else None,
         }  # fmt: skip
 
 

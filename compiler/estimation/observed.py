@@ -43,6 +43,7 @@ class Observed:
     classes: npt.NDArray[np.int64] | None
     scores: Array  # (n,): raw scores of the watched monitor
     faults: Bools  # (n,): where it has none
+    passed: Bools  # (n,): is the verdict of all monitors trust?
     numbers: npt.NDArray[np.int64]  # of the rows in what the user named
     drift: DriftState | None
 
@@ -71,7 +72,7 @@ class Observed:
         return replace(
             self, p=self.p[at], predicted=self.predicted[at],
             classes=None if self.classes is None else self.classes[at], scores=self.scores[at],
-            faults=self.faults[at], numbers=self.numbers[at], drift=None,
+            faults=self.faults[at], passed=self.passed[at], numbers=self.numbers[at], drift=None,
         )  # fmt: skip
 
 
@@ -103,6 +104,7 @@ def of_recording(bundle: Bundle, rows: Dataset, recording: Recording, seed: int)
         recording.predicted.astype(np.int64),
         None if rows.y is None else bundle.classes.positions(rows),
         found.scores[watched(bundle)], found.verdicts[:, watched(bundle)] == Verdict.FAULT,
+        found.verdict == Verdict.TRUST,
         rows.numbers, _drift(bundle, found, seed),
     )  # fmt: skip
 

@@ -19,8 +19,8 @@ def _rows(numbers: list[int]) -> Observed:
     n = len(numbers)
     predicted = np.arange(n) % 3
     return Observed(
-        np.eye(3)[predicted], predicted, None, np.zeros(n), np.zeros(n, bool), np.array(numbers),
-        None,
+        np.eye(3)[predicted], predicted, None, np.zeros(n), np.zeros(n, bool), np.ones(n, bool),
+        np.array(numbers), None,
     )  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+"""The command ``trust``: thin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
+
+app = typer.Typer()
+
+
+@app.command()
+def trust(
+    models: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL|BUNDLE...", help="One, or several to lay side by side."),
+    ],
+    data: Annotated[str, typer.Option(help=f"Labelled rows: {DATA_HELP}.")],
+    label_column: LabelColumn = None,
+    preprocess: Annotated[
+        str, typer.Option(help="Of models; a bundle knows its own. As in `compile --preprocess`.")
+    ] = "",
+    label_order: Annotated[
+        str, typer.Option(help="Order of a model's classes: numeric or string.")
+    ] = "numeric",
+    classes: Annotated[
+        str, typer.Option(help="Names of a model's classes in its order, as in `compile`.")
+    ] = "",
+    scenario: Annotated[
+        str, typer.Option(help="Classes by the label (true) or by the answer (predicted).")
+    ] = "true",
+    alpha: Annotated[float, typer.Option(help="Exponent of right answers' confidence.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Exponent of wrong answers' lack of it.")] = 1.0,
+    prior: Annotated[
+        str, typer.Option(help="Weight of each class in the score: data, or uniform.")
+    ] = "data",
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Confidences as the paper's equations 7 and 8 print.")
+    ] = False,
+    require: Annotated[
+        str,
+        typer.Option(
+            help="net_trust>=0.75,class_trust>=0.6,ece<=0.05: exit code 3 for one that is missed."
+        ),
+    ] = "",
+    html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
+    json: Json = False,
+) -> None:
+    """What is the confidence of a model worth, and of the answers that its monitors let pass?"""
+    from edgemon.compiler.commands import trust as measuring
+    from edgemon.compiler.data.classes import parse_names
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.trust.answers import Reading
+    from edgemon.runtime.preprocess import Preprocess
+
+    reading = Reading(Preprocess.parse(preprocess), label_order, parse_names(classes))
+    measuring.measure(
+        models, data, reading, label_column=label_column, scenario=scenario, alpha=alpha,
+        beta=beta, prior=prior, joint=joint, require=require, html=html, seed=seed,
+        workers=workers, terminal=Terminal(as_json=json, markdown=markdown),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""How far the answers of a model can be trusted: what its confidence is worth."""
