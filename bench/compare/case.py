@@ -7,25 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from edgemon import targets
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import RecordedRows
 from edgemon.bench.compare.panel import Document, Panel, PanelOptions, Split
+from edgemon.bench.compare.recorder import CaseRecorder, with_taps
 from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import label_map
-from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
-from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.model import Model, TappedModel
-from edgemon.compiler.models.tap_rules import suggest, tap_of
-from edgemon.compiler.monitors import MonitorEstimator, parse
-from edgemon.compiler.recording.recorder import SAMPLE, settled
-from edgemon.compiler.recording.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.runtime.preprocess import Preprocess
 
 
@@ -40,8 +31,9 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         with reporter.stage(f"{case.name}: reading the data"):
             data = load_rows(case, root, label_map(model.n_classes, case.label_order), scratch,
                              reporter, model.input)  # fmt: skip
-        estimators, refused, tensors = _with_taps(case, model, options.seed)
-        rows = _record(case, model, tensors, data, scratch, options, reporter)
+        estimators, refused, tensors = with_taps(case, model, options.seed)
+        recorder = CaseRecorder(case, model, tensors, data.fit, scratch, options.workers, reporter)
+        rows = _record(recorder, data)
         model_us = costs.model_us(model, data.pool[0], Preprocess.parse(case.preprocess))
         panel = Panel(rows, splits_of(case, rows, options.seed), case.has_fixed_split, options)
         found: dict[str, Document] = {name: {"left_out": why} for name, why in refused.items()}
@@ -85,49 +77,9 @@ def splits_of(case: Case, rows: RecordedRows, seed: int) -> list[Split]:
     return found
 
 
-def _with_taps(
-    case: Case, model: Model, seed: int
-) -> tuple[dict[str, MonitorEstimator], dict[str, str], tuple[Tensor, ...]]:
-    """Estimators that this model suits, why others do not, and all tensors to tap."""
-    estimators: dict[str, MonitorEstimator] = {}
-    refused: dict[str, str] = {}
-    tensors: list[Tensor] = [model.graph.tensors[model.graph.outputs[0]]]
-    for name in case.monitors:
-        (estimator,) = parse(name, seed=seed)
-        try:
-            chosen = assign_taps(model, [estimator], "", Preprocess.parse(case.preprocess))
-        except CompileError as error:
-            refused[name] = str(error)
-            continue
-        estimators[name] = estimator
-        tensors += [t for t in chosen if t not in tensors]
-    return estimators, refused, tuple(tensors)
-
-
-def _record(
-    case: Case, model: Model, tensors: tuple[Tensor, ...], data: CaseRows, scratch: Path,
-    options: PanelOptions, reporter: Reporter,
-) -> RecordedRows:  # fmt: skip
-    logits = suggest(model.graph).get("logits", ())  # they break ties of scores
-    tensors = tuple(dict.fromkeys((*tensors, *logits[:1])))
-    kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
-
-    def one(part: Dataset, name: str, tapped: TappedModel) -> Recording:
-        with reporter.stage(f"{case.name}: recording {len(part)} {name} rows") as progress:
-            return record(
-                tapped, part, preprocess=Preprocess.parse(case.preprocess), input=model.input,
-                labels=label_map(model.n_classes, case.label_order), kernels=kernels,
-                scratch=Path(tempfile.mkdtemp(dir=scratch)), workers=options.workers,
-                progress=progress,
-            )  # fmt: skip
-
-    sample = data.fit.take(np.arange(min(SAMPLE, len(data.fit))))
-    model, decision = settled(model, lambda m: one(sample, "first", m.untapped()))
-    if decision is not None:
-        reporter.note(f"{case.name}: {decision}")
-    tapped = model.with_taps(tensors, scratch / model.tapped_name)
+def _record(recorder: CaseRecorder, data: CaseRows) -> RecordedRows:
     return RecordedRows(
-        tapped.taps[0].name, tap_of(logits[0]).name if logits else tapped.taps[0].name,
-        one(data.fit, "fit", tapped), tuple(one(part, "pool", tapped) for part in data.pool),
-        {name: one(part, name, tapped) for name, part in data.novel.items()},
+        recorder.output, recorder.logits, recorder.record(data.fit, "fit"),
+        tuple(recorder.record(part, "pool") for part in data.pool),
+        {name: recorder.record(part, name) for name, part in data.novel.items()},
     )  # fmt: skip

@@ -68,16 +68,18 @@ class Spec:
     cases: tuple[Case, ...]
 
     @classmethod
-    def read(cls, path: Path, root: Path | None = None) -> Spec:
+    def read(cls, path: Path, root: Path | None = None, kind: type[Case] = Case) -> Spec:
         """Raises BenchError that names the key that is missing or wrong. ``root`` defaults to the
-        file's folder."""
+        file's folder; ``kind`` is what a case is, with the keys of its fields."""
         content, folder = read_description(path, root)
         tables, defaults = content.get("case", []), content.get("defaults", {})
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
             raise BenchError(f"{path}: case must be tables, [[case]]")
         if not isinstance(defaults, dict):
             raise BenchError(f"{path}: defaults must be a table, [defaults]")
-        cases = tuple(c for t in tables for c in _cases(f"{path}: [[case]]", {**defaults, **t}))
+        cases = tuple(
+            c for t in tables for c in _cases(f"{path}: [[case]]", {**defaults, **t}, kind)
+        )
         if not cases:
             raise BenchError(f"{path}: describes no [[case]]")
         names = [c.name for c in cases]
@@ -96,7 +98,7 @@ class Spec:
         return replace(self, cases=tuple(chosen))
 
 
-def _cases(where: str, table: Mapping[str, Any]) -> Iterator[Case]:
+def _cases(where: str, table: Mapping[str, Any], kind: type[Case]) -> Iterator[Case]:
     """A case for each of its names."""
     names = table.get("name")
     for name in names if isinstance(names, list) else [names]:
@@ -105,11 +107,11 @@ def _cases(where: str, table: Mapping[str, Any]) -> Iterator[Case]:
         filled = {
             k: v.replace("{name}", name) if isinstance(v, str) else v for k, v in table.items()
         }
-        yield _case(f"{where} {name!r}", {**filled, "name": name})
+        yield _case(f"{where} {name!r}", {**filled, "name": name}, kind)
 
 
-def _case(where: str, table: Mapping[str, Any]) -> Case:
-    known = {f.name: str(f.type) for f in fields(Case)}
+def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
+    known = {f.name: str(f.type) for f in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
@@ -128,7 +130,7 @@ def _case(where: str, table: Mapping[str, Any]) -> Case:
     missing = [k for k in ("model", "fit", "monitors") if not values.get(k)]
     if missing:
         raise BenchError(f"{where}: lacks {missing[0]}")
-    case = Case(**values)
+    case = kind(**values)
     fixed = (bool(case.calibrate), bool(case.test))
     if fixed != (case.has_fixed_split,) * 2:
         raise BenchError(f"{where}: give either pool, or calibrate and test")
