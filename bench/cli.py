@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from edgemon.bench.bench_cli import bench
+from edgemon.bench.farm_cli import farm
 
 app = typer.Typer()
 
 
 app.command()(bench)
+app.command()(farm)
 
 
 @app.command(name="bit-flips")

@@ -62,11 +62,27 @@ def load_rows(
             if name in ("pool", "test") and not known.all():
                 novel[UNKNOWN] = data.take(np.flatnonzero(~known))
     for spec in case.novel:
-        novel[_short_name(spec)] = _read(spec, root, scratch, pictures)
+        novel[short_name(spec)] = _read(spec, root, scratch, pictures)
     return CaseRows(
         parts.pop("fit"), tuple(parts.values()),
         {name: replace(data, y=None) for name, data in novel.items()},
     )  # fmt: skip
+
+
+def load_labelled(
+    case: Case, spec: str, root: Path, labels: npt.NDArray[np.int64], scratch: Path,
+    reporter: Reporter, input: InputSpec,
+) -> Dataset:  # fmt: skip
+    """Further rows of a case; those that no class of the model has are left out where the case
+    says that unknown labels are novel."""
+    pictures = Pictures.of(Preprocess.parse(case.preprocess), input)
+    data = _read(spec, root, scratch, pictures)
+    if data.y is None:
+        raise BenchError(f"the data ({spec}) has no labels")
+    data = _numbered(case, {spec: data}, labels, reporter)[spec]
+    if case.unknown_labels == NOVEL:
+        data = data.take(np.flatnonzero(np.isin(np.asarray(data.y), labels)))
+    return data
 
 
 def _numbered(
@@ -118,6 +134,6 @@ def _joined(folder: Path, scratch: Path) -> Path:
     return out
 
 
-def _short_name(spec: str) -> str:
+def short_name(spec: str) -> str:
     name, bracket, rows = spec.partition("[")
     return Path(name).stem + bracket + rows

@@ -128,7 +128,7 @@ def _images(
     )  # fmt: skip
     if data.y is None:
         raise BenchError(f"{spec}: has no labels, so that right answers are unknown")
-    unseen = np.flatnonzero(~np.isin(data.numbers, _learned_from(bundle, spec)))
+    unseen = np.flatnonzero(~np.isin(data.numbers, learned_from(bundle, spec)))
     if not len(unseen):
         raise BenchError(f"{spec}: the bundle was fitted on all of these rows; give others")
     chosen = data.take(np.sort(rng.permutation(unseen)[:most]))
@@ -140,7 +140,7 @@ def _severities(fault: registry.Fault) -> Sequence[int]:
     return within or [fault.severities]
 
 
-def _learned_from(bundle: Bundle, spec: str) -> Array:
+def learned_from(bundle: Bundle, spec: str) -> Array:
     """Numbers of this file's rows on which the bundle was fitted, or its thresholds were set."""
     hashes = set(source_json(spec)["sha256"].values())
     found: list[Array] = [np.zeros(0, np.int64)]

@@ -203,11 +203,13 @@ def _line(index: int) -> tuple[str, str]:
 
 
 @contextmanager
-def inline_figure(name: str, title: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
-    """A figure to draw on, ``height`` inches high; its SVG is in the list when the block ends."""
+def inline_figure(
+    name: str, title: str, height: float, width: float = WIDTH
+) -> Iterator[tuple[Figure, list[str]]]:
+    """A figure to draw on, in inches; its SVG is in the list when the block ends."""
     svg: list[str] = []
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, svg
         target = StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))

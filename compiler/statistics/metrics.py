@@ -24,6 +24,7 @@ from sklearn.metrics import (
 
 from edgemon.compiler.statistics.intervals import (
     CAUGHT,
+    RESAMPLES,
     Interval,
     RankingIntervals,
     clopper_pearson,
@@ -195,15 +196,18 @@ class Metrics:
     aurc: float | None
 
 
-def measure(alarm: Bools, wrong: Bools, score: Array | None = None, *, seed: int = 0) -> Metrics:
+def measure(
+    alarm: Bools, wrong: Bools, score: Array | None = None, *, seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Metrics:  # fmt: skip
     """All metrics of alarms (n,) and, where there are any, scores (n,; infinite ones are allowed),
-    with the model wrong (n,)."""
+    with the model wrong (n,). ``resamples``: draws of the intervals of rankings."""
     confusion = Confusion.of(alarm, wrong)
     rank = None if score is None else rankdata(score)
     area = None if rank is None else auroc(rank, wrong)
     within = RankingIntervals(None, None, None, None)
     if rank is not None and area is not None:
-        within = RankingIntervals.of(rank, wrong, seed=seed)
+        within = RankingIntervals.of(rank, wrong, seed=seed, resamples=resamples)
     return Metrics(
         rows=confusion.rows,
         wrong=confusion.tp + confusion.fn,

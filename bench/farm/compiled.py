@@ -1,0 +1,119 @@
+"""Monitors as ``edgemon compile`` makes them, and their verdicts through the C runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.compare import costs
+from edgemon.bench.latency import NO_MODEL
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.emit import flat
+from edgemon.compiler.fitting import fit_monitors
+from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.lowering import lowered
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.promise.thresholds import Promise
+from edgemon.compiler.recording.evaluation import blocks
+from edgemon.compiler.recording.recording import Recording
+from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.monitor import Monitor
+
+CERTIFIED, NATIVE = "certified", "native"
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Of n rows: the verdicts by each kind of threshold that there is, and scores, infinite on a
+    fault; None of a verdict of several monitors."""
+
+    verdicts: dict[str, npt.NDArray[np.uint8]]
+    score: npt.NDArray[np.float64] | None
+
+    @property
+    def alarms(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """Which rows alarm: anything but trust."""
+        return {kind: v != Verdict.TRUST for kind, v in self.verdicts.items()}
+
+    def joined(self, other: Judgement) -> Judgement:
+        """These rows, then the other ones."""
+        return Judgement(
+            {k: np.concatenate([v, other.verdicts[k]]) for k, v in self.verdicts.items()},
+            None
+            if self.score is None or other.score is None
+            else np.concatenate([self.score, other.score]),
+        )
+
+
+class Compiled:
+    """One monitor with thresholds that keep the promise, and with its method's own where it has
+    any; ``program`` is the first."""
+
+    def __init__(self, program: Program, native: Program | None) -> None:
+        self.program = program
+        self.artifact = artifact(program)
+        self._monitors = {CERTIFIED: Monitor(self.artifact)}
+        self._programs = {CERTIFIED: program}
+        if native is not None:
+            self._monitors[NATIVE] = Monitor(artifact(native))
+            self._programs[NATIVE] = native
+
+    @classmethod
+    def of(
+        cls, estimator: MonitorEstimator, output: str, logits: str, rows: Splits[Recording],
+        promise: Promise, seed: int,
+    ) -> Compiled:  # fmt: skip
+        """Raises CompileError if it cannot learn from these rows. The test rows of ``rows`` decide
+        nothing."""
+        fitted = fit_monitors(
+            [estimator], output, rows, promise, rule="guaranteed", logits=logits, seed=seed,
+            times=costs.times(),
+        )  # fmt: skip
+        plain = lowered([estimator], rows.fit.taps, output)
+        own = None if plain.scores[0].alarm_above is None else plain.quantised()
+        return cls(fitted.program, own)
+
+    def judge(self, rows: Recording) -> Judgement:
+        """What C says of the rows."""
+        found = {kind: in_c(m, self._programs[kind], rows) for kind, m in self._monitors.items()}
+        verdicts = {kind: f.verdicts[:, 0] for kind, f in found.items()}
+        return Judgement(verdicts, scores(verdicts[CERTIFIED], found[CERTIFIED].scores[0]))
+
+    def properties(self) -> dict[str, Any]:
+        """What the document says of it."""
+        return {**properties(self.program), "native": NATIVE in self._monitors}
+
+
+def properties(program: Program) -> dict[str, Any]:
+    """Of the first monitor alone."""
+    return {
+        "bytes": costs.size_bytes(program),
+        "estimated_ns": costs.estimated_ns(program),
+        "second_inference": program.only(program.monitors[0].name).second_inference,
+    }
+
+
+def scores(verdicts: npt.NDArray[np.uint8], raw: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Raw scores (n,) as numbers that rank; a fault is never trusted."""
+    return np.where(verdicts == Verdict.FAULT, np.inf, raw.astype(np.float64))
+
+
+def artifact(program: Program) -> bytes:
+    """As it would lie on a device."""
+    return flat.write(flat.Artifact(program, NO_MODEL, {}))
+
+
+def in_c(monitor: Monitor, program: Program, rows: Recording) -> Evaluation:
+    """What the C runtime computes on all rows."""
+    found = [monitor.evaluate(taps) for taps in blocks(program, rows)]
+    every = zip(*(f.scores for f in found), strict=True)
+    return Evaluation(
+        np.concatenate([f.verdict for f in found]),
+        np.concatenate([f.reason for f in found]),
+        np.concatenate([f.predicted for f in found]),
+        np.concatenate([f.verdicts for f in found]),
+        tuple(np.concatenate(s) for s in every),
+    )

@@ -1,0 +1,181 @@
+"""Whose monitors are judged: those that a case names, compiled here, or those of a bundle."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgemon.bench.compare import costs
+from edgemon.bench.compare.panel import PanelOptions
+from edgemon.bench.compare.recorder import CaseRecorder, with_taps
+from edgemon.bench.compare.rows import CaseRows, load_rows
+from edgemon.bench.errors import BenchError
+from edgemon.bench.farm.compiled import CERTIFIED, Compiled, Judgement, in_c, properties, scores
+from edgemon.bench.farm.spec import FarmCase
+from edgemon.bench.shift.run import learned_from
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle_rows import record_loaded
+from edgemon.compiler.data.classes import label_map
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import open_model
+from edgemon.compiler.program.ir import Program
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Progress, Reporter
+from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.preprocess import InputSpec, Preprocess
+
+Document = dict[str, Any]
+VERDICT = "verdict"  # of all monitors of a bundle together
+
+
+class OfCase:
+    """Compiles the monitors of a case. ``data``: its rows."""
+
+    def __init__(
+        self, case: FarmCase, root: Path, options: PanelOptions, scratch: Path, reporter: Reporter
+    ) -> None:
+        self._case, self._options = case, options
+        with reporter.stage(f"{case.name}: opening the model"):
+            model = open_model(root / case.model, scratch)
+            model.require_classifier()
+        self.labels = label_map(model.n_classes, case.label_order)
+        with reporter.stage(f"{case.name}: reading the data"):
+            self.data = load_rows(case, root, self.labels, scratch, reporter, model.input)
+        self._estimators, self._refused, tensors = with_taps(case, model, options.seed)
+        self._recorder = CaseRecorder(
+            case, model, tensors, self.data.fit, scratch, options.workers, reporter
+        )
+        self.input = model.input
+        self._programs: dict[str, Program] = {}
+        self._some: Recording | None = None
+
+    def record(self, data: Dataset, name: str) -> Recording:
+        return self._recorder.record(data, name)
+
+    def monitors(self, clean: Recording) -> Iterator[tuple[str, Compiled | str]]:
+        rows = Splits(
+            self.record(self.data.fit, "fit"), self.record(self.data.pool[0], "threshold"), clean
+        )
+        self._some = rows.threshold
+        for name in self._case.monitors:
+            if name in self._refused:
+                yield name, self._refused[name]
+                continue
+            try:
+                found = Compiled.of(
+                    self._estimators[name], self._recorder.output, self._recorder.logits, rows,
+                    self._options.target, self._options.seed,
+                )  # fmt: skip
+            except CompileError as error:
+                yield name, str(error)
+                continue
+            self._programs[name] = found.program
+            yield name, found
+
+    def costs(self, progress: Progress) -> Document:
+        preprocess = Preprocess.parse(self._case.preprocess)
+        us = costs.model_us(self._recorder.model, self.data.pool[0], preprocess)
+        return {"model_us": us, "monitors": _times(self._programs, self._some, progress)}
+
+
+class OfBundle:
+    """The monitors of a bundle, in its own artifact, and their verdict together."""
+
+    def __init__(
+        self, case: FarmCase, root: Path, path: Path, workers: int, scratch: Path,
+        reporter: Reporter,
+    ) -> None:  # fmt: skip
+        self._bundle, self._workers = Bundle.open(path), workers
+        self._bundle.require_intact()
+        self._scratch, self._reporter = scratch, reporter
+        self._monitor = Monitor(self._bundle.artifact_bytes)
+        metadata = self._bundle.artifact.metadata
+        self.input = InputSpec.from_json(metadata["input"])
+        self.labels = self._bundle.classes.map
+        with reporter.stage(f"{case.name}: reading the data"):
+            data = load_rows(case, root, self.labels, scratch, reporter, self.input)
+        self.data = self._unseen(case, root, data)
+        self._clean: Recording | None = None
+
+    def _unseen(self, case: FarmCase, root: Path, data: CaseRows) -> CaseRows:
+        """Without test rows from which the bundle learned."""
+        test = data.pool[-1]
+        learned = np.isin(test.numbers, learned_from(self._bundle, str(root / case.test)))
+        if learned.all():
+            raise BenchError(
+                f"case {case.name!r}: the bundle learned from all test rows; give others (test)"
+            )
+        if learned.any():
+            self._reporter.warn(
+                f"case {case.name!r}: {int(learned.sum())} test rows are left out, from which the "
+                "bundle learned"
+            )
+        pool = (*data.pool[:-1], test.take(np.flatnonzero(~learned)))
+        return CaseRows(data.fit, pool, data.novel)
+
+    def record(self, data: Dataset, _: str) -> Recording:
+        own = Path(tempfile.mkdtemp(dir=self._scratch))
+        return record_loaded(
+            self._bundle, data, own, workers=self._workers, reporter=self._reporter
+        )
+
+    def monitors(self, clean: Recording) -> Iterator[tuple[str, BundleMonitor | str]]:
+        self._clean = clean
+        names = [m.name for m in self._monitor.monitors[: self._judging]]
+        if len(names) > 1:
+            yield VERDICT, BundleMonitor(self._bundle, self._monitor, None)
+        for i, name in enumerate(names):
+            yield name, BundleMonitor(self._bundle, self._monitor, i)
+
+    @property
+    def _judging(self) -> int:
+        return len(self._bundle.manifest["monitors"])
+
+    def costs(self, progress: Progress) -> Document:
+        program = self._bundle.artifact.program
+        names = [m.name for m in program.monitors[: self._judging]]
+        return {
+            "model_us": None,
+            "monitors": _times({n: program.only(n) for n in names}, self._clean, progress),
+        }
+
+
+class BundleMonitor:
+    """One monitor of a bundle, by position; None: their verdict together."""
+
+    def __init__(self, bundle: Bundle, monitor: Monitor, position: int | None) -> None:
+        self._bundle, self._monitor, self._position = bundle, monitor, position
+
+    def judge(self, rows: Recording) -> Judgement:
+        """What C says of the rows."""
+        found = in_c(self._monitor, self._bundle.artifact.program, rows)
+        if self._position is None:
+            return Judgement({CERTIFIED: found.verdict}, None)
+        own = found.verdicts[:, self._position]
+        return Judgement({CERTIFIED: own}, scores(own, found.scores[self._position]))
+
+    def properties(self) -> Document:
+        program = self._bundle.artifact.program
+        if self._position is None:
+            whole = {"bytes": len(self._bundle.artifact_bytes), "estimated_ns": None}
+            return {**whole, "second_inference": program.second_inference, "native": False}
+        alone = program.only(program.monitors[self._position].name)
+        return {**properties(alone), "native": False}
+
+
+def _times(
+    programs: dict[str, Program], rows: Recording | None, progress: Progress
+) -> list[Document]:
+    if not programs or rows is None:
+        return []
+    times = costs.nanoseconds(list(programs.values()), rows, progress)
+    return [
+        {"monitor": name, "nanoseconds": ns, "bytes": costs.size_bytes(program)}
+        for (name, program), ns in zip(programs.items(), times, strict=True)
+    ]
