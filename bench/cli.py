@@ -74,6 +74,43 @@ def accuracy_study(
     terminal.document(document)
 
 
+@app.command(name="accuracy-drive")
+def accuracy_drive(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="After `accuracy fit`.")],
+    data: Annotated[str, typer.Option(help="Labelled images, apart from those of the fit.")],
+    out: Annotated[Path, typer.Option(help="Folder for the picture.")],
+    fault: Annotated[str, typer.Option(help="Of the second third: fog, gaussian, ...")] = "fog",
+    severity: Annotated[int, typer.Option(help="Of the fault.")] = 5,
+    images: Annotated[int, typer.Option(help="Of each third of the drive.")] = 5000,
+    labels: Annotated[float, typer.Option(help="Share of images that come back labelled.")] = 0.02,
+    reset: Annotated[
+        int, typer.Option(help="So many images after the fault is gone the flag is reset.")
+    ] = 500,
+    drives: Annotated[int, typer.Option(help="That errors are means of.")] = 20,
+    draws: Annotated[int, typer.Option(help="Of windows and labels, for coverage.")] = 400,
+    rows: Annotated[int, typer.Option(help="At most so many images of the data.")] = 5000,
+    full_scale: Annotated[int, typer.Option(help="Where white is.")] = 255,
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """What a device's estimate of accuracy says on a drive: clean, with a fault, clean again."""
+    from edgemon.bench.accuracy.drive import Plan, run, show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    plan = Plan(
+        fault, severity, images, labels, reset, drives=drives, draws=draws, most_rows=rows,
+        full_scale=full_scale, seed=seed,
+    )  # fmt: skip
+    document = run(
+        bundle, data, out, plan, label_column=label_column, workers=workers, reporter=terminal
+    )
+    show(terminal, document)
+    terminal.document(document)
+
+
 @app.command()
 def evaluate(
     files: Annotated[

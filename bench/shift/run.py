@@ -71,8 +71,8 @@ def run(
     lines = []
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         scratch = Path(name)
-        rows = _images(bundle, data, images, rng, label_column, scratch, reporter.warn)
-        x, y = _all(rows), np.asarray(rows.y)
+        rows = unseen_images(bundle, data, images, rng, label_column, scratch, reporter.warn)
+        x, y = all_of(rows), np.asarray(rows.y)
         registry.require_images(x)
         registry.warn_of_scale(x, full_scale, "--full-scale", reporter.warn)
         wanted = [(CLEAN, 0), *((name, s) for name, fault in chosen for s in _severities(fault))]
@@ -115,7 +115,7 @@ def run(
     }
 
 
-def _images(
+def unseen_images(
     bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
     scratch: Path, warn: Warn,
 ) -> Dataset:  # fmt: skip
@@ -155,7 +155,7 @@ def learned_from(bundle: Bundle, spec: str) -> Array:
     return np.concatenate(found)
 
 
-def _all(data: Dataset) -> Array:
+def all_of(data: Dataset) -> Array:
     (found,) = data.blocks(len(data))
     return found
 
