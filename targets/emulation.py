@@ -115,11 +115,12 @@ def _failed(
 
 
 def _counts(folder: Path, rows: int) -> tuple[Instructions | None, str]:
-    """What the counter wrote: nothing, em_open, em_self_test, and each row."""
+    """What the counter wrote: nothing, em_open, em_self_test, each row, and with a table of
+    accuracy an image counted there and an estimate."""
     path = folder / "counts"
     found = [int(v) for v in path.read_text().split()] if path.exists() else []
-    if len(found) != 3 + rows:
+    if len(found) not in (3 + rows, 5 + rows):
         return None, "the artifact was refused" if found else "the emulator loaded no counter"
-    nothing, opened, self_test, *evaluations = found
-    own = tuple(n - nothing for n in evaluations)
-    return Instructions(opened - nothing, self_test - nothing, own), ""
+    _, opened, self_test, *rest = (n - found[0] for n in found)
+    accuracy = (rest[rows], rest[rows + 1]) if len(rest) > rows else None
+    return Instructions(opened, self_test, tuple(rest[:rows]), accuracy), ""

@@ -28,6 +28,7 @@ class Instructions:
     open: int
     self_test: int
     evaluations: tuple[int, ...]  # of each row
+    accuracy: tuple[int, int] | None = None  # of an image counted, and of an estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Outcome:
     check: int | None  # of em_check, after all rows
     evaluation: Evaluation | None  # of the rows; None if the artifact was refused
     drift: tuple[int, int, int] | None  # images, faults and the image of the flag
+    accuracy: tuple[int, ...] | None  # estimate, low and high, is it valid, images
     stack_seen: dict[str, int]  # bytes, by function; empty where nothing was seen
     instructions: Instructions | None
     not_counted: str = ""  # why there are no instructions
@@ -86,6 +88,7 @@ def outcome_of(
             int(said["check"][0]) if "check" in said else None,
             None if opened else evaluation_of(monitor, said.get("row", [])),
             None if drift is None else (drift[0], drift[1], drift[2]),
+            tuple(map(int, said["accuracy"][0].split())) if "accuracy" in said else None,
             {f: int(n) for f, n in (v.split() for v in said.get("stack", []))},
             counts,
             "" if counts else why,

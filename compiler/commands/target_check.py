@@ -111,6 +111,9 @@ class Checked:
                 "open": counted.open, "self_test": counted.self_test,
                 "mean": float(np.mean(counted.evaluations)),
                 "least": min(counted.evaluations), "most": max(counted.evaluations),
+                "accuracy": None if counted.accuracy is None else {
+                    "update": counted.accuracy[0], "estimate": counted.accuracy[1],
+                },
             },
             "cycles": self.cycles(),
             "worst_case": self.worst.to_json(),
@@ -237,6 +240,12 @@ def show(terminal: Terminal, found: Checked) -> None:
         terminal.note(
             f"instructions: {np.mean(rows):,.0f} an evaluation ({min(rows):,} to {max(rows):,}), "
             f"{counted.open:,} to open, {counted.self_test:,} of the self-test"
+            + (
+                f"; of the accuracy: {counted.accuracy[0]:,} an image, {counted.accuracy[1]:,} an "
+                "estimate"
+                if counted.accuracy
+                else ""
+            )
         )
     show_cycles(terminal, [found])
     worst = found.worst

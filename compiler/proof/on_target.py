@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.accuracy.reference import AccuracyReference
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
@@ -101,6 +102,9 @@ def compare(
         if not mismatches and decoded.drift is not None:
             first = _drift_differs(DriftReference(decoded.drift), expected, outcome)
             mismatches = int(first is not None)
+        if not mismatches and decoded.accuracy is not None:
+            first = _accuracy_differs(decoded, expected, outcome)
+            mismatches = int(first is not None)
     return TargetProof(name, big_endian, outcome, len(rows[0]), mismatches, first)
 
 
@@ -111,6 +115,22 @@ def _drift_differs(test: DriftReference, found: Evaluation, outcome: Outcome) ->
     if outcome.drift == state:
         return None
     return f"drift test (images, faults, image of the flag): {state} against {outcome.drift}"
+
+
+def _accuracy_differs(artifact: flat.Artifact, found: Evaluation, outcome: Outcome) -> str | None:
+    assert artifact.accuracy is not None
+    flagged = 0 if outcome.drift is None else outcome.drift[2]
+    own, watched = AccuracyReference(artifact.accuracy), artifact.accuracy.monitor
+    numbers = 1 + np.arange(len(found.verdict))
+    own.update(
+        found.scores[watched], found.verdicts[:, watched] == Verdict.FAULT,
+        np.where((numbers >= flagged) & (flagged > 0), flagged, 0),
+    )  # fmt: skip
+    e = own.estimate()
+    state = (e.estimate, e.low, e.high, int(e.valid), e.images)
+    if outcome.accuracy == state:
+        return None
+    return f"accuracy (estimate, low, high, valid, images): {state} against {outcome.accuracy}"
 
 
 def result_sha256(found: Evaluation) -> str:

@@ -7,12 +7,14 @@
  *   self-test 0
  *   row REASON CLASS VERDICT VERDICT:SCORE ...       the score's 64 bits, in hexadecimal
  *   drift IMAGES FAULTS FLAGGED_AT                    if the artifact has a drift test
+ *   accuracy ESTIMATE LOW HIGH VALID IMAGES          if it has a table of accuracy
  *   check 0
  *   stack FUNCTION BYTES           the deepest that was seen
  *   end
  *
  * ROW_BYTES and WORKSPACE_BYTES are the artifact's, which artifact.S includes. What is between
- * measure_begin() and measure_end() is counted by count.c; the first pair has nothing between.
+ * measure_begin() and measure_end() is counted by count.c; the first pair has nothing between. With a table of accuracy
+ * there are two more at the end: of an image that is counted, and of an estimate.
  */
 #include "lines.h"
 
@@ -22,6 +24,7 @@ extern const uint8_t artifact[], artifact_end[];
 
 static em_monitor monitor;
 static em_drift drift;
+static em_accuracy accuracy;
 static em_result result;
 static em_tap taps[EM_MAX_TAPS];
 _Alignas(8) static uint8_t workspace[WORKSPACE_BYTES], row[ROW_BYTES];
@@ -93,8 +96,27 @@ static em_status run_rows(void) {
         SEEN(EVALUATE, em_evaluate(&monitor, taps, n_taps, workspace, sizeof workspace, &result));
         print_result(&result);
         drifting = em_drift_update(&monitor, &drift, &result);
+        em_accuracy_update(&monitor, &accuracy, &drift, &result);
     }
     return drifting;
+}
+
+static void estimate(void) {
+    em_estimate found;
+    if (em_accuracy_estimate(&monitor, &accuracy, &drift, &found) != EM_OK) {
+        return;
+    }
+    print_number("accuracy ", found.estimate);
+    print_number(" ", found.low);
+    print_number(" ", found.high);
+    print_number(" ", found.valid);
+    print_line(" ", (int32_t)found.images);
+    measure_begin();
+    em_accuracy_update(&monitor, &accuracy, &drift, &result);
+    measure_end();
+    measure_begin();
+    em_accuracy_estimate(&monitor, &accuracy, &drift, &found);
+    measure_end();
 }
 
 int main(void) {
@@ -113,6 +135,7 @@ int main(void) {
             print_number(" ", (int32_t)drift.faults);
             print_line(" ", (int32_t)drift.flagged_at);
         }
+        estimate();
         print_line("check ", em_check(&monitor));
     }
     if (painted > 0) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Program, Tap
 from edgemon.compiler.program.ir import Monitor as IrMonitor
 from edgemon.compiler.program.ops import DEVICE_OPS
-from edgemon.compiler.proof.on_target import prove_on, result_sha256
+from edgemon.compiler.proof.on_target import compare, prove_on, result_sha256
 from edgemon.compiler.proof.prove import differing_rows
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor
@@ -119,6 +120,23 @@ def test_instructions_are_the_same_in_each_run() -> None:
     doubled = emulation.run(target, EVERY_OP, [np.concatenate([x, x]) for x in rows]).instructions
     assert doubled is not None
     assert doubled.evaluations == first.evaluations * 2
+
+
+@pytest.mark.parametrize("name", ["cortex-m4f", "cortex-m0plus", "riscv64"])
+def test_the_estimate_of_accuracy_is_the_same_on_targets(name: str) -> None:
+    """A core that divides 64 bits by a library's function among them."""
+    target, artifact = emulated(name), (make.HERE / "1.4.emon").read_bytes()
+    rows = [np.concatenate([x] * 7) for x in flat.read(artifact).self_test.taps]  # type: ignore[union-attr]
+    found = prove_on(target, artifact, rows)
+    found.require()
+    assert found.outcome.accuracy is not None
+    assert found.outcome.accuracy[4] > 30
+    if found.outcome.instructions is not None:
+        update, estimate = found.outcome.instructions.accuracy or (0, 0)
+        assert 20 < update < 2000
+        assert update < estimate < 20_000
+    other = replace(found.outcome, accuracy=(1, 0, 65535, 1, 40))
+    assert "accuracy (estimate" in (compare("a", artifact, rows, other).first_mismatch or "")
 
 
 @pytest.mark.parametrize(
