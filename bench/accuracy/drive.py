@@ -5,6 +5,7 @@ estimates are the C runtime's; only which image comes next is drawn."""
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,17 +22,19 @@ from edgemon.bench.shift.run import all_of, unseen_images
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.emit import flat
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.runtime.accuracy import Accuracy
+from edgemon.runtime.accuracy import STATE, Accuracy
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 
 LABELS = (30, 50, 100, 250)  # of the intervals' coverage
 SVG = "drive.svg"
+ROUNDS, TIMED, ESTIMATED = 7, 20_000, 200  # of what is timed
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,9 @@ def run(
             for count in (0, *LABELS)
             if count or name == "clean"
         ],
+        "section_bytes": flat.sections(bundle.artifact_bytes)[flat.ACCURACY][1],
+        "state_bytes": STATE.itemsize,
+        "nanoseconds": _nanoseconds(monitor, pools[0]),
         "picture": str(out / SVG),
     }
     draw(document, out / SVG)
@@ -222,6 +228,23 @@ def _coverage(
     }  # fmt: skip
 
 
+def _nanoseconds(monitor: Monitor, pool: Rows) -> dict[str, float]:
+    """Of an image counted (the mean of many in one call) and of an estimate (a call from Python);
+    the least of several rounds."""
+    many = pool.found.take(np.arange(TIMED) % len(pool.right))
+    accuracy = Accuracy(monitor)
+    updates, estimates = [], []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter_ns()
+        accuracy.update(many)
+        between = time.perf_counter_ns()
+        for _ in range(ESTIMATED):
+            accuracy.record()
+        updates.append((between - begun) / TIMED)
+        estimates.append((time.perf_counter_ns() - between) / ESTIMATED)
+    return {"update": min(updates), "estimate": min(estimates)}
+
+
 def show(terminal: Terminal, d: dict[str, Any]) -> None:
     """The document for people."""
     names = ("clean", f"{d['fault']} {d['severity']}", "clean again")
@@ -250,4 +273,9 @@ def show(terminal: Terminal, d: dict[str, Any]) -> None:
         title=f"coverage of the 95 % interval, {d['draws']:,} draws of a window of "
         f"{d['window']:,} images",
     )  # fmt: skip
+    terminal.note(
+        f"{d['section_bytes']:,} bytes of the artifact, {d['state_bytes']} of state; "
+        f"{d['nanoseconds']['update']:.0f} ns an image, {d['nanoseconds']['estimate']:.0f} ns an "
+        "estimate (with the call from Python)"
+    )
     terminal.note(f"wrote {d['picture']}")
