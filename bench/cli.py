@@ -9,12 +9,14 @@ import typer
 
 from edgemon.bench.bench_cli import bench
 from edgemon.bench.farm_cli import farm
+from edgemon.bench.robustness_cli import robustness
 
 app = typer.Typer()
 
 
 app.command()(bench)
 app.command()(farm)
+app.command()(robustness)
 
 
 @app.command(name="bit-flips")

@@ -1,0 +1,87 @@
+"""A study of robustness as one page that fetches nothing and runs nothing."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from edgemon.bench.robustness.show import sentence
+from edgemon.compiler import report
+from edgemon.compiler.report.figures import INK, SERIES, inline_figure
+from edgemon.runtime.untrusted import printable
+
+Document = dict[str, Any]
+
+CURVE = 4  # values of a property from which on a curve is drawn
+
+
+def render(document: Document) -> str:
+    """The page. The same document gives the same text."""
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                              undefined=StrictUndefined)  # fmt: skip
+    environment.filters |= {
+        "shown": lambda text: printable(str(text)), "plain": lambda n: f"{n:,}",
+        "figure": lambda v: f"{v:g}", "percent": lambda v: "n/a" if v is None else f"{v:.1%}",
+    }  # fmt: skip
+    template = resources.files(__package__).joinpath("page.html.jinja").read_text(encoding="utf-8")
+    style = resources.files(report).joinpath("page.css").read_text(encoding="utf-8")
+    curves = _curves(document)
+    return environment.from_string(template).render(
+        d=document, style=Markup(style), sentence=sentence(document),
+        heat=Markup(_heat(document)), curves=Markup(curves) if curves else "",
+    )  # fmt: skip
+
+
+def _heat(document: Document) -> str:
+    """Each class and change: the darker, the more breaks."""
+    lines = [line for line in document["local"] if line["class"] is not None]
+    classes = list(dict.fromkeys(line["class"] for line in lines))
+    changes = list(dict.fromkeys((line["property"], line["value"]) for line in lines))
+    with inline_figure("heat", "Share that stays right", 1.4 + 0.24 * len(changes)) as (
+        figure, svg,
+    ):  # fmt: skip
+        axis: Any = figure.subplots()
+        for line in lines:
+            x = classes.index(line["class"])
+            y = changes.index((line["property"], line["value"]))
+            axis.barh(y, 1, left=x, height=0.96, color=SERIES[1], alpha=1 - line["rate"])
+            if len(classes) <= 12:
+                axis.text(
+                    x + 0.5, y, f"{100 * line['rate']:.0f}", ha="center", va="center", color=INK,
+                    fontsize=8,
+                )  # fmt: skip
+        names = [printable(c)[:10] for c in classes]
+        axis.set_xticks([i + 0.5 for i in range(len(classes))], names,
+                        rotation=90 if len(classes) > 12 else 0)  # fmt: skip
+        axis.set_yticks(range(len(changes)), [f"{p} {v:g}" for p, v in changes])
+        axis.set_xlim(0, len(classes))
+        axis.set_ylim(len(changes) - 0.5, -0.5)
+        axis.set_xlabel("class; percent that stay right")
+        axis.grid(visible=False)
+    return svg[0]
+
+
+def _curves(document: Document) -> str:
+    """Each property that has several values, with its interval."""
+    means = [line for line in document["local"] if line["class"] is None]
+    series = [
+        (name, [line for line in means if line["property"] == name])
+        for name in dict.fromkeys(line["property"] for line in means)
+    ]
+    series = [(name, own) for name, own in series if len(own) >= CURVE][: len(SERIES)]
+    if not series:
+        return ""
+    with inline_figure("curves", "Share that stays right", 2.2 * len(series)) as (figure, svg):
+        axes: Any = figure.subplots(len(series), 1, squeeze=False)
+        for axis, (name, own), colour in zip(axes[:, 0], series, SERIES, strict=False):
+            x = [line["value"] for line in own]
+            axis.fill_between(
+                x, [line["low"] for line in own], [line["high"] for line in own], color=colour,
+                alpha=0.25, linewidth=0,
+            )  # fmt: skip
+            axis.plot(x, [line["rate"] for line in own], "o-", color=colour, markersize=4)
+            axis.set(xlabel=name, ylabel="stay right", ylim=(0, 1.02))
+    return svg[0]

@@ -1,0 +1,217 @@
+"""``edgemon robustness``: which classes and properties break a model that was right, and what that
+does to answers that are combined: local and global robustness of "A Comprehensive Testing Framework
+for Deep Learning Models", a draft whose section of results is empty."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.errors import BenchError
+from edgemon.bench.robustness import together
+from edgemon.bench.robustness.judge import Answered, on_disk, open_judge
+from edgemon.bench.robustness.properties import Change, changed
+from edgemon.bench.robustness.store import Store
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.statistics.intervals import clopper_pearson
+from edgemon.compiler.trust.answers import Reading
+
+Array = npt.NDArray[Any]
+Document = dict[str, Any]
+
+SUMMARY = 12  # lines of the error summary
+FEW = 20  # right rows of a class below which it is named
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``each``: right rows of a class; ``pairs``: of every two classes; ``resume``: a folder that
+    keeps answers."""
+
+    changes: tuple[Change, ...]
+    combine: str = ""
+    each: int = 200
+    pairs: int = 200
+    full_scale: int = 255
+    resume: Path | None = None
+    seed: int = 0
+    workers: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that the model has right, as many of each class as there are, up to a number."""
+
+    images: npt.NDArray[np.uint8]
+    classes: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+
+
+def run(
+    path: Path, data: str, reading: Reading, plan: Plan, *, label_column: str | None,
+    reporter: Reporter,
+) -> Document:  # fmt: skip
+    """The JSON document. Raises EdgemonError."""
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
+        scratch = Path(name)
+        judge, rows, labels = open_judge(
+            path, data, reading, scratch, label_column=label_column, workers=plan.workers,
+            reporter=reporter,
+        )  # fmt: skip
+        combine, combiner, values = together.find(plan.combine, judge.classes.names)
+        store = Store(plan.resume)
+        with reporter.stage("answering the images as they are"):
+            plain = store.answers(judge, rows, "as they are")
+        right = plain.predicted == labels
+        chosen = _sampled(right, labels, plan)
+        (images,) = rows.take(chosen).blocks(len(chosen))
+        sample = Sample(images, labels[chosen], rows.numbers[chosen])
+        pairs = together.Pairs.drawn(sample.classes, combiner, plan.pairs, plan.seed)
+        found = []
+        with reporter.stage("changing images") as progress:
+            for done, change in enumerate(plan.changes, 1):
+                made = changed(
+                    images, change, seed=plan.seed, rows=sample.numbers, full_scale=plan.full_scale
+                )
+                with on_disk(made, scratch) as moved:
+                    found.append((change, store.answers(judge, moved, str(change))))
+                progress(done, len(plan.changes))
+    names = judge.classes.names
+    few = [names[c] for c in range(len(names)) if (sample.classes == c).sum() < min(FEW, plan.each)]
+    for line in few:
+        reporter.warn(f"class {line} has fewer than {FEW} rows that are answered rightly")
+    return {
+        "name": path.stem, "rows": len(rows), "accuracy": float(right.mean()),
+        "sampled": len(sample.images), "classes": list(names), "combine": combine,
+        "local": [line for c, a in found for line in _local(c, a, sample, names)],
+        "global": [
+            _global(
+                c, together.combine(
+                    combiner, pairs, sample.classes, a.predicted, a.confidence, values, plan.seed
+                ),
+            )
+            for c, a in found
+        ],
+        "worst_case": _worst_cases(found, sample),
+        "caught": [_caught(c, a, sample) for c, a in found] if plain.passed is not None else None,
+        "errors": _errors(found, sample, names),
+        "few_rows": few,
+    }  # fmt: skip
+
+
+def figures(document: Document) -> dict[str, float | None]:
+    """What ``--require`` may name."""
+    found: dict[str, float | None] = {"accuracy": document["accuracy"]}
+    for line in document["local"]:
+        name = f"{line['property']}={line['value']:g}"
+        if line["class"] is None:
+            found[f"robust({name})"] = line["rate"]
+        else:
+            known = found.get(f"robust_class({name})")
+            found[f"robust_class({name})"] = min(line["rate"], 1.0 if known is None else known)
+    for line in document["global"]:
+        found[f"global({line['property']}={line['value']:g})"] = line["rate"]
+    return found
+
+
+def _sampled(right: Array, labels: Array, plan: Plan) -> Array:
+    rng = np.random.default_rng(plan.seed)
+    found = []
+    for c in np.unique(labels[labels >= 0]):
+        own = np.flatnonzero(right & (labels == c))
+        found.append(np.sort(rng.permutation(own)[: plan.each]))
+    chosen = np.concatenate(found) if found else np.zeros(0, np.int64)
+    if not len(chosen):
+        raise BenchError("the model has no row right: is the preprocessing that of its training?")
+    return chosen
+
+
+def _local(
+    change: Change, answered: Answered, sample: Sample, names: Sequence[str]
+) -> list[Document]:
+    right = answered.predicted == sample.classes
+    lines = []
+    for c in np.unique(sample.classes).tolist():
+        own = sample.classes == c
+        low, high = clopper_pearson(int(right[own].sum()), int(own.sum())) or (0.0, 1.0)
+        lines.append({
+            "class": names[c], **asdict(change), "rows": int(own.sum()),
+            "rate": float(right[own].mean()), "low": low, "high": high,
+            "confidence": float(answered.confidence[own].mean()),
+        })  # fmt: skip
+    rates = np.array([line["rate"] for line in lines])
+    rows = np.array([line["rows"] for line in lines])
+    # Of a mean over classes: each one's binomial variance.
+    spread = 1.96 * float(np.sqrt((rates * (1 - rates) / rows).sum())) / len(rates)
+    rate = float(rates.mean())
+    mean = {
+        "class": None, **asdict(change), "rows": int(rows.sum()), "rate": rate,
+        "low": max(0.0, rate - spread), "high": min(1.0, rate + spread),
+        "confidence": float(np.mean([line["confidence"] for line in lines])),
+    }  # fmt: skip
+    return [mean, *lines]
+
+
+def _global(change: Change, found: together.Together) -> Document:
+    return {**asdict(change), **asdict(found), "adds_nothing": found.adds_nothing}
+
+
+def _worst_cases(found: Sequence[tuple[Change, Answered]], sample: Sample) -> list[Document]:
+    """Of each property: the share of rows that stay right at every value that was tried: no less
+    than that of the worst case within its range."""
+    lines = []
+    for name in dict.fromkeys(c.property for c, _ in found):
+        own = [(c.value, a.predicted == sample.classes) for c, a in found if c.property == name]
+        always = np.logical_and.reduce([right for _, right in own])
+        interval = clopper_pearson(int(always.sum()), len(always))
+        worst = min(own, key=lambda pair: pair[1].mean())
+        lines.append({
+            "property": name, "values": len(own), "first": own[0][0], "last": own[-1][0],
+            "rate": float(always.mean()), "interval": interval, "worst_value": worst[0],
+            "worst_rate": float(worst[1].mean()),
+        })  # fmt: skip
+    return lines
+
+
+def _caught(change: Change, answered: Answered, sample: Sample) -> Document:
+    """What monitors say of what a change broke, and of what it left right."""
+    assert answered.passed is not None
+    right = answered.predicted == sample.classes
+    broken, stopped = int((~right).sum()), ~answered.passed
+    hits = int((stopped & ~right).sum())
+    return {
+        **asdict(change), "broken": broken, "caught": hits / broken if broken else None,
+        "interval": clopper_pearson(hits, broken),
+        "alarms_on_right": float((stopped & right).sum() / right.sum()) if right.any() else None,
+    }  # fmt: skip
+
+
+def _errors(
+    found: Sequence[tuple[Change, Answered]], sample: Sample, names: Sequence[str]
+) -> list[Document]:
+    """What is confused with what under which change, by count times the share that broke; with what
+    retraining would be tried first."""
+    lines = []
+    for change, answered in found:
+        right = answered.predicted == sample.classes
+        wrong = np.flatnonzero(~right)
+        pairs = Counter(
+            zip(sample.classes[wrong].tolist(), answered.predicted[wrong].tolist(), strict=True)
+        )
+        for (truth, said), count in pairs.items():
+            own = sample.classes == truth
+            rate = float(right[own].mean())
+            other = names[said] if said >= 0 else "no answer"
+            lines.append({
+                "class": names[truth], "confused_with": other, **asdict(change), "count": count,
+                "rate": rate, "rank": count * (1 - rate),
+                "adjustment": f"train with images of {names[truth]} and {other} at {change}",
+            })  # fmt: skip
+    return sorted(lines, key=lambda line: -line["rank"])[:SUMMARY]

@@ -1,0 +1,85 @@
+"""The command ``robustness``: thin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
+
+
+def robustness(
+    model: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE")],
+    data: Annotated[str, typer.Option(help=f"Labelled images: {DATA_HELP}.")],
+    properties: Annotated[
+        str,
+        typer.Option(
+            help="What changes: noise, rotation, brightness with the published values, one value "
+            "(rotation=10), a range of 13 (rotation=-45:45), or any fault of `shift` (fog=1:5)."
+        ),
+    ] = "noise,rotation,brightness",
+    combine: Annotated[
+        str,
+        typer.Option(
+            help="How two answers are combined: add, max (classes that are numbers), both, vote."
+        ),
+    ] = "",
+    rows: Annotated[int, typer.Option(min=1, help="Right rows of each class, at most.")] = 200,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of every two classes.")] = 200,
+    label_column: LabelColumn = None,
+    preprocess: Annotated[
+        str, typer.Option(help="Of a model; a bundle knows its own. As in `compile --preprocess`.")
+    ] = "",
+    label_order: Annotated[
+        str, typer.Option(help="Order of a model's classes: numeric or string.")
+    ] = "numeric",
+    classes: Annotated[
+        str, typer.Option(help="Names of a model's classes in its order, as in `compile`.")
+    ] = "",
+    full_scale: Annotated[
+        int, typer.Option(min=1, max=255, help="The value of full brightness in the images.")
+    ] = 255,
+    require: Annotated[
+        str,
+        typer.Option(
+            help="robust(rotation=10)>=0.8,robust_class(noise=0.1)>=0.5: exit code 3 for one that "
+            "is missed."
+        ),
+    ] = "",
+    resume: Annotated[
+        Path | None, typer.Option(help="A folder that keeps answers: a run that stopped goes on.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
+    json: Json = False,
+) -> None:
+    """What breaks answers that were right: one property at a time, and two answers together."""
+    from edgemon.bench.robustness import page, study
+    from edgemon.bench.robustness.properties import parse
+    from edgemon.bench.robustness.show import show
+    from edgemon.compiler.data.classes import parse_names
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.trust import requirements
+    from edgemon.compiler.trust.answers import Reading
+    from edgemon.runtime.preprocess import Preprocess
+
+    terminal = Terminal(as_json=json, markdown=markdown)
+    wanted = requirements.parse(require)
+    reading = Reading(Preprocess.parse(preprocess), label_order, parse_names(classes))
+    plan = study.Plan(
+        tuple(parse(properties)), combine, rows, pairs, full_scale, resume, seed, workers
+    )
+    document = study.run(
+        model, data, reading, plan, label_column=label_column, reporter=terminal
+    )  # fmt: skip
+    show(document, terminal)
+    if html is not None:
+        html.write_text(page.render(document), encoding="utf-8")
+        terminal.note(f"page: {html}")
+    terminal.document(document)
+    for line in requirements.require(wanted, study.figures(document)):
+        terminal.note(line)
