@@ -33,9 +33,10 @@ class CaseRows:
 
 def load_rows(
     case: Case, root: Path, labels: npt.NDArray[np.int64], scratch: Path, reporter: Reporter,
-    input: InputSpec | None = None,
+    input: InputSpec | None = None, sharing: str = KEEP,
 ) -> CaseRows:  # fmt: skip
-    """Read all data of a case; ``labels`` is the label map of its model."""
+    """Read all data of a case; ``labels`` is the label map of its model. ``sharing``: what becomes
+    of rows that stand in two parts; a published split is what it is, and keeps them."""
     specs = {"fit": case.fit}
     specs |= (
         {"calibrate": case.calibrate, "test": case.test} if case.has_fixed_split
@@ -50,8 +51,8 @@ def load_rows(
     for name, data in parts.items():
         if data.y is None:
             raise BenchError(f"the {name} data ({data.source}) has no labels")
-    without_overlap(  # a published split is what it is
-        parts, KEEP, lambda text: reporter.warn(f"case {case.name!r}: {text}")
+    parts = without_overlap(
+        parts, sharing, lambda text: reporter.warn(f"case {case.name!r}: {text}")
     )
     parts = _numbered(case, align_classes(parts), labels, reporter)
     novel: dict[str, Dataset] = {}

@@ -19,14 +19,14 @@ from edgemon.compiler.report.figures import DASHES, INK, MUTED, SERIES, inline_f
 Document = dict[str, Any]
 
 WIDE = 9.6  # inches
-STEP = 0.2  # inches, between labels of the diagram
+STEP, BAR = 0.2, 0.11  # inches, between labels of the diagram, and between its bars
 TOP, CURVES = 5, 7  # monitors in the plots of curves: the best, and at most so many
 
 
 def diagram_height(found: Document) -> float:
     """Inches."""
     half = -(-len(found["ranks"]) // 2)
-    return 1.1 + STEP * (half + len(found["cliques"]))
+    return 0.9 + BAR * len(found["cliques"]) + STEP * half
 
 
 def draw_diagram(axis: Any, found: Document, ink: str, muted: str) -> None:
@@ -53,11 +53,11 @@ def draw_diagram(axis: Any, found: Document, ink: str, muted: str) -> None:
                   color=ink, fontsize=9)  # fmt: skip
     place = {r["monitor"]: r["rank"] for r in ranked}
     for i, clique in enumerate(found["cliques"]):
-        y = line - 0.1 - 0.11 * i
+        y = line - 0.1 - BAR * i
         ends = [place[m] for m in clique]
         axis.plot((min(ends) - 0.04, max(ends) + 0.04), (y, y), color=ink, linewidth=3,
                   solid_capstyle="butt")  # fmt: skip
-    below = line - 0.2 - 0.11 * bars
+    below = line - 0.2 - BAR * bars
     half = -(-k // 2)
     for i, r in enumerate(ranked):
         best = i < half

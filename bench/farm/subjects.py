@@ -21,7 +21,7 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import record_loaded
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.data.splits import DROP, Splits
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.program.ir import Program
@@ -46,7 +46,9 @@ class OfCase:
             model.require_classifier()
         self.labels = label_map(model.n_classes, case.label_order)
         with reporter.stage(f"{case.name}: reading the data"):
-            self.data = load_rows(case, root, self.labels, scratch, reporter, model.input)
+            self.data = load_rows(
+                case, root, self.labels, scratch, reporter, model.input, sharing=DROP
+            )
         self._estimators, self._refused, tensors = with_taps(case, model, options.seed)
         self._recorder = CaseRecorder(
             case, model, tensors, self.data.fit, scratch, options.workers, reporter
@@ -99,7 +101,7 @@ class OfBundle:
         self.input = InputSpec.from_json(metadata["input"])
         self.labels = self._bundle.classes.map
         with reporter.stage(f"{case.name}: reading the data"):
-            data = load_rows(case, root, self.labels, scratch, reporter, self.input)
+            data = load_rows(case, root, self.labels, scratch, reporter, self.input, sharing=DROP)
         self.data = self._unseen(case, root, data)
         self._clean: Recording | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.runtime.evaluation import Verdict
 from tests.command_line import document, edgemon, refused
+from tests.compiler.monitors.test_brought_monitors import install
 from tests.compiler.recordings import make_recording
 from tests.conftest import DEMO, ROOT
 
@@ -159,6 +161,30 @@ def test_a_bundle_is_judged_by_its_own_artifact(tmp_path: Path) -> None:
     assert whole["auroc"] is None
     assert all(whole["fp"] >= a["fp"] for a in alone)
     assert compiled["monitors"][0]["name"] == "msp_t"
+
+
+def test_a_monitor_of_another_package_is_in_the_same_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "stranger", raising=False)
+    install(site)
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL.replace('"softmax"', '"margin:power=2"'))
+    found = document("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
+    assert {r["monitor"] for r in found["ranks"]} == {"msp_t", "margin:power=2"}
+    assert "| margin:power=2 |" in (tmp_path / "out" / "farm.md").read_text()
+
+
+def test_rows_of_the_benchmark_are_used_nowhere_else(tmp_path: Path) -> None:
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL.replace("[890:1395]", "[790:990]").replace("rows = 40", "rows = 50"))
+    result = edgemon("farm", spec, "--root", DEMO, "--out", tmp_path / "out", "--cases", "digits")
+    assert result.exit_code == 0, result.stderr
+    assert "100 of 200 rows are in an" in result.stderr
+    assert "(test)" in result.stderr
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path) -> None:
