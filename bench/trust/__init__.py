@@ -1,0 +1,1 @@
+"""Trust of many models, side by side."""
