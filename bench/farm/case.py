@@ -99,6 +99,7 @@ def run_case(
         found = Judged({
             "name": case.name, "model": case.model if bundle is None else str(bundle.name),
             "rows": sets.count, "accuracy": float(clean.correct.mean()),
+            "accuracy_without_fault": float(subject.record(sets.base, "base").correct.mean()),
             "clean_sha256": hashlib.sha256(np.ascontiguousarray(images).tobytes()).hexdigest(),
         })  # fmt: skip
         recorded = list(_record(case, spec, sets, subject, found, reporter))

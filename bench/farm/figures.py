@@ -184,16 +184,21 @@ def _scatter(
     name: str, title: str, points: dict[str, tuple[float, float]], x: str, y: str, *,
     log: bool = False,
 ) -> str:  # fmt: skip
-    with inline_figure(name, title, 4.2, WIDE) as (figure, svg):
+    with inline_figure(name, title, max(4.2, STEP * len(points)), WIDE) as (figure, svg):
         axis: Any = figure.subplots()
-        for i, (label, (a, b)) in enumerate(sorted(points.items(), key=lambda p: p[1])):
-            axis.plot(a, b, "o", color=SERIES[i % len(SERIES)], markersize=5)
-            axis.annotate(label, (a, b), (4, (6, -10)[i % 2]), textcoords="offset points",
-                          fontsize=8, color=INK)  # fmt: skip
+        ordered = sorted(points.items(), key=lambda p: (p[1][1], p[0]))
+        for i, (label, at) in enumerate(ordered):
+            colour = SERIES[i % len(SERIES)]
+            axis.plot(*at, "o", color=colour, markersize=5)
+            axis.annotate(
+                label, at, (1.04, (i + 0.5) / len(ordered)), textcoords="axes fraction",
+                fontsize=8, color=INK, va="center",
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.7},
+            )  # fmt: skip
         if log:
             axis.set_xscale("log")
         axis.set(xlabel=x, ylabel=y)
-        axis.margins(0.08)
+        axis.margins(0.06)
     return svg[0]
 
 

@@ -56,7 +56,8 @@ class FaultRows:
 
 
 class CaseSets:
-    """Makes the sets of one case. ``clean`` are the rows that serve all of them."""
+    """Makes the sets of one case. ``clean`` are the rows that serve all of them, ``base`` those of
+    which faults are made, as they were."""
 
     def __init__(
         self, case: FarmCase, data: CaseRows, rows: int, seed: int, root: Path, scratch: Path,
@@ -78,10 +79,10 @@ class CaseSets:
             )
         order = np.random.default_rng(seed).permutation(len(test))
         self.clean = test.take(np.sort(order[:count]))
-        self._base = test.take(np.sort(order[count : 2 * count]))
+        self.base = test.take(np.sort(order[count : 2 * count]))
         self._novel = data.novel
         self.count = count
-        (images,) = self._base.blocks(count)
+        (images,) = self.base.blocks(count)
         self._images = images
         if images.dtype == np.uint8 and images.ndim in (3, 4):
             registry.warn_of_scale(images, case.full_scale, "full_scale", reporter.warn)
@@ -110,7 +111,7 @@ class CaseSets:
         same = (made == self._images).reshape(len(made), -1).all(axis=1)
         return FaultRows(
             wanted.fault, wanted.kind, wanted.severity,
-            Dataset(data.x, data.rows, self._base.y, None, f"{wanted.fault} {wanted.severity}"),
+            Dataset(data.x, data.rows, self.base.y, None, f"{wanted.fault} {wanted.severity}"),
             registry.digest(made), int(same.sum()),
         )  # fmt: skip
 
@@ -119,7 +120,7 @@ class CaseSets:
             (frame,) = self.clean.take([0]).blocks(1)
             return registry.make(
                 self._images, wanted.fault, wanted.severity, seed=self._seed,
-                rows=self._base.numbers.tolist(), full_scale=self._case.full_scale,
+                rows=self.base.numbers.tolist(), full_scale=self._case.full_scale,
                 frame=frame[0],
             )  # fmt: skip
         except BenchError as error:
@@ -133,11 +134,11 @@ class CaseSets:
             )
         if case.full_scale != registry.FULL_SCALE:
             raise NotAvailableError(f"{wanted.fault}: attacks are for images up to 255")
-        if self._base.y is None:
+        if self.base.y is None:
             raise NotAvailableError(f"{wanted.fault}: the rows have no labels")
         target = Target(self._root / case.gradient, Preprocess.parse(case.gradient_preprocess))
         return attacked(
             target, wanted.fault, wanted.severity, self._images,
-            to_classes(self._base.y, self._labels), seed=self._seed,
-            rows=self._base.numbers.tolist(),
+            to_classes(self.base.y, self._labels), seed=self._seed,
+            rows=self.base.numbers.tolist(),
         )  # fmt: skip

@@ -69,7 +69,8 @@ def of_sets(document: Document, case: str) -> Table:
     about = next(c for c in document["cases"] if c["name"] == case)
     return Table(
         f"{case}: {len(chosen)} sets of {about['rows']} clean rows (accuracy "
-        f"{about['accuracy']:.1%}) and as many with a fault",
+        f"{about['accuracy']:.1%}) and as many with a fault ({about['accuracy_without_fault']:.1%} "
+        "without it)",
         ("kind", "fault", "severities", "accuracy on its rows", "rows that it left as they were"),
         rows,
     )
