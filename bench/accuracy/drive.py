@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.bench.accuracy.drive_coverage import Rows, coverage
 from edgemon.bench.accuracy.drive_figure import draw
 from edgemon.bench.errors import BenchError
 from edgemon.bench.faults import registry
@@ -25,14 +26,14 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.accuracy import STATE, Accuracy
 from edgemon.runtime.drift import Drift
-from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.monitor import Monitor
 
 LABELS = (30, 50, 100, 250)  # of the intervals' coverage
+EXTREMES = (0.5, 0.9, 0.95, 0.98, 0.99, 0.995)  # shares of right answers
 SVG = "drive.svg"
 ROUNDS, TIMED, ESTIMATED = 7, 20_000, 200  # of what is timed
 
@@ -65,16 +66,6 @@ class Plan:
             raise BenchError(
                 "--images, --drives and --draws are at least 1, --reset at most --images"
             )
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What the model and its monitors make of images, and which answers are right."""
-
-    found: Evaluation
-    right: npt.NDArray[np.bool_]
-    probabilities: npt.NDArray[np.uint16]  # of being right, in 1/65535
-    scored: npt.NDArray[np.bool_]
 
 
 def run(
@@ -120,10 +111,15 @@ def run(
         "points": drives[0],
         "thirds": [_summary(drives, pools, third) for third in range(3)],
         "coverage": [
-            _coverage(monitor, pool, count, name, plan, rng)
+            {"set": name, **coverage(monitor, pool, count, plan.draws, rng)}
             for name, pool in zip(("clean", plan.fault), pools, strict=True)
             for count in (0, *LABELS)
             if count or name == "clean"
+        ],
+        "extremes": [
+            coverage(monitor, pools[0], count, plan.draws, rng, share)
+            for share in EXTREMES
+            for count in LABELS
         ],
         "section_bytes": flat.sections(bundle.artifact_bytes)[flat.ACCURACY][1],
         "state_bytes": STATE.itemsize,
@@ -201,33 +197,6 @@ def _summary(
     }  # fmt: skip
 
 
-def _coverage(
-    monitor: Monitor, pool: Rows, labels: int, name: str, plan: Plan, rng: np.random.Generator
-) -> dict[str, Any]:
-    """How often the interval of a full window and so many labels covers the pool's accuracy."""
-    truth, scored = float(pool.right.mean()), np.flatnonzero(pool.scored)
-    table = monitor.accuracy
-    assert table is not None
-    inside, widths, errors = 0, [], []
-    for _ in range(plan.draws):
-        accuracy = Accuracy(monitor)
-        accuracy.update(pool.found.take(rng.integers(0, len(pool.right), table.window)))
-        for row in rng.choice(scored, labels):
-            accuracy.label(int(pool.probabilities[row]), bool(pool.right[row]))
-        own = accuracy.estimate()
-        assert own is not None
-        low, high = own.interval
-        inside += low <= truth <= high
-        widths.append(high - low)
-        errors.append(own.accuracy - truth)
-    return {
-        "set": name, "labels": labels, "accuracy": truth, "draws": plan.draws,
-        "coverage": inside / plan.draws, "interval": clopper_pearson(inside, plan.draws),
-        "mean_width": float(np.mean(widths)), "mean_error": float(np.mean(np.abs(errors))),
-        "bias": float(np.mean(errors)),
-    }  # fmt: skip
-
-
 def _nanoseconds(monitor: Monitor, pool: Rows) -> dict[str, float]:
     """Of an image counted (the mean of many in one call) and of an estimate (a call from Python);
     the least of several rounds."""
@@ -272,6 +241,17 @@ def show(terminal: Terminal, d: dict[str, Any]) -> None:
         ],
         title=f"coverage of the 95 % interval, {d['draws']:,} draws of a window of "
         f"{d['window']:,} images",
+    )  # fmt: skip
+    terminal.table(
+        ("right answers", *(f"{n} labels" for n in LABELS)),
+        [
+            (
+                percent(share),
+                *(percent(c["coverage"]) for c in d["extremes"] if c["accuracy"] == share),
+            )
+            for share in EXTREMES
+        ],
+        title="the same of clean images, drawn so that such a share is right",
     )  # fmt: skip
     terminal.note(
         f"{d['section_bytes']:,} bytes of the artifact, {d['state_bytes']} of state; "

@@ -13,8 +13,9 @@
  *   end
  *
  * ROW_BYTES and WORKSPACE_BYTES are the artifact's, which artifact.S includes. What is between
- * measure_begin() and measure_end() is counted by count.c; the first pair has nothing between. With a table of accuracy
- * there are two more at the end: of an image that is counted, and of an estimate.
+ * measure_begin() and measure_end() is counted by count.c; the first pair has nothing between. With
+ * a table of accuracy there are two more at the end: of an image that is counted, and of an
+ * estimate.
  */
 #include "lines.h"
 

@@ -186,18 +186,19 @@ static uint64_t at_most(uint64_t n, uint64_t most) { return n < most ? n : most;
 
 /* Residuals are kept plus 1, so that none is negative: of a right answer 2 - p, of a wrong 1 - p.
  * Whatever the memory holds becomes what labels can have left. */
-static void tidy_labels(em_accuracy *a) {
-    a->labels = (uint32_t)at_most(a->labels, MOST_LABELS);
-    a->rights = (uint32_t)at_most(a->rights, a->labels);
-    a->label_sum = at_most(a->label_sum, 2 * UNIT * a->labels);
-    a->label_squares = at_most(a->label_squares, 4 * UNIT * UNIT * a->labels);
+static void tidy_labels(uint32_t *labels, uint32_t *rights, uint64_t *sum, uint64_t *squares) {
+    *labels = (uint32_t)at_most(*labels, MOST_LABELS);
+    *rights = (uint32_t)at_most(*rights, *labels);
+    *sum = at_most(*sum, 2 * UNIT * *labels);
+    *squares = at_most(*squares, 4 * UNIT * UNIT * *labels);
 }
 
 EM_API em_status em_accuracy_label(em_accuracy *accuracy, uint16_t probability, int right) {
     if (accuracy == NULL) {
         return EM_E_NULL;
     }
-    tidy_labels(accuracy);
+    tidy_labels(&accuracy->labels, &accuracy->rights, &accuracy->label_sum,
+                &accuracy->label_squares);
     if (accuracy->labels == MOST_LABELS) {
         accuracy->labels /= 2;
         accuracy->rights /= 2;
@@ -264,13 +265,11 @@ static void sum_up(const em_accuracy_record *a, const em_accuracy *accuracy, em_
         out->sum += at_most(own->sum, UNIT * images);
         out->squares += at_most(own->squares, UNIT * UNIT * images);
     }
-    em_accuracy tidy;
-    memcpy(&tidy, accuracy, sizeof tidy);
-    tidy_labels(&tidy);
-    out->labels = tidy.labels;
-    out->rights = tidy.rights;
-    out->label_sum = tidy.label_sum;
-    out->label_squares = tidy.label_squares;
+    out->labels = accuracy->labels;
+    out->rights = accuracy->rights;
+    out->label_sum = accuracy->label_sum;
+    out->label_squares = accuracy->label_squares;
+    tidy_labels(&out->labels, &out->rights, &out->label_sum, &out->label_squares);
 }
 
 static void make_estimate(const em_accuracy_record *a, int flag, em_estimate *out) {

@@ -185,8 +185,8 @@ static void set_longer_head(uint8_t *out, const em_window_report *r) {
     memcpy(out, &head, sizeof head);
 }
 
-EM_API size_t em_window_write_estimate(const em_window *window, const em_drift *drift,
-                                       const em_estimate *estimate, void *out, size_t size) {
+static size_t write_report(const em_window *window, const em_drift *drift,
+                           const em_estimate *estimate, void *out, size_t size) {
     if (window == NULL || out == NULL || window->report.version != EM_WINDOW_VERSION) {
         return 0;
     }
@@ -215,5 +215,10 @@ EM_API size_t em_window_write_estimate(const em_window *window, const em_drift *
 
 EM_API size_t em_window_write(const em_window *window, const em_drift *drift, void *out,
                               size_t size) {
-    return em_window_write_estimate(window, drift, NULL, out, size);
+    return write_report(window, drift, NULL, out, size);
+}
+
+EM_API size_t em_window_write_estimate(const em_window *window, const em_drift *drift,
+                                       const em_estimate *estimate, void *out, size_t size) {
+    return write_report(window, drift, estimate, out, size);
 }

@@ -228,6 +228,28 @@ static void report(void) {
     EXPECT(em_window_write(&window, NULL, out, sizeof out), 116);
 }
 
+/* Behind the head, so that a reader of version 1 passes over it. */
+static void estimate(void) {
+    uint8_t plain[EM_WINDOW_BYTES(N_MONITORS, CLASSES)];
+    uint8_t out[sizeof plain + EM_WINDOW_ESTIMATE_BYTES];
+    watch(N_MONITORS, CLASSES);
+    see(EM_ALARM, EM_OK, 1);
+    em_estimate found;
+    memset(&found, 0x5A, sizeof found);
+    const em_drift drift = {.images = 9, .flagged_at = 7};
+    EXPECT(em_window_write(&window, &drift, plain, sizeof plain), sizeof plain);
+    EXPECT(em_window_write_estimate(&window, &drift, &found, out, sizeof out - 1), 0);
+    EXPECT(em_window_write_estimate(&window, &drift, &found, out, sizeof out), sizeof out);
+    EXPECT(u32_at(out, 4), 2u | (112u + 56u) << 16);
+    EXPECT(u32_at(out, 12), sizeof out);
+    EXPECT(u32_at(out, 28), EM_WINDOW_DRIFT | EM_WINDOW_ACCURACY);
+    EXPECT(memcmp(out + 32, plain + 32, 112 - 32), 0);
+    EXPECT(memcmp(out + 112, &found, sizeof found), 0);
+    EXPECT(memcmp(out + 168, plain + 112, sizeof plain - 112 - 4), 0);
+    EXPECT(em_window_write_estimate(&window, &drift, NULL, out, sizeof out), sizeof plain);
+    EXPECT(memcmp(out, plain, sizeof plain), 0);
+}
+
 static void refusals(void) {
     uint8_t out[EM_WINDOW_BYTES(N_MONITORS, CLASSES)];
     watch(N_MONITORS, CLASSES);
@@ -261,5 +283,6 @@ void test_window(void) {
     a_full_window_counts_no_more();
     next();
     report();
+    estimate();
     refusals();
 }

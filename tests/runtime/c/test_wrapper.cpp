@@ -35,6 +35,13 @@ int main(int argc, char **argv) {
         classes[1].images != 1) {
         return 1;
     }
+    em_accuracy accuracy{};
+    std::uint16_t probability = 0;
+    if (monitor.update(accuracy, drift, result) != EM_OK ||
+        monitor.probability(result, probability) != EM_OK ||
+        monitor.estimate(accuracy, drift).sum != probability || accuracy.blocks[0].images != 1) {
+        return 1;
+    }
     return monitor.update(drift, result) == EM_OK && drift.images == 1 &&
                    monitor.describe_drift(info) == EM_OK && info.bins == 4 &&
                    result.reason == EM_OK && result.predicted_class == 1 &&

@@ -78,6 +78,21 @@ class Monitor {
         return em_describe_drift(&monitor_, &out);
     }
 
+    /* How accurate is the model now? Counts one image, after the drift test; `accuracy` starts as
+     * `em_accuracy accuracy{};`. Without a table em_estimate's `valid` is 0. */
+    em_status update(em_accuracy &accuracy, const em_drift &drift,
+                     const em_result &result) const noexcept {
+        return em_accuracy_update(&monitor_, &accuracy, &drift, &result);
+    }
+    em_estimate estimate(const em_accuracy &accuracy, const em_drift &drift) const noexcept {
+        em_estimate found;
+        em_accuracy_estimate(&monitor_, &accuracy, &drift, &found);
+        return found;
+    }
+    em_status probability(const em_result &result, std::uint16_t &out) const noexcept {
+        return em_accuracy_probability(&monitor_, &result, &out);
+    }
+
     /* What is counted of the images, and sent home: see em_window in edgemon.h. */
     template <std::size_t M, std::size_t C>
     em_status start(em_window &window, std::array<em_window_monitor, M> &monitors,
