@@ -30,6 +30,13 @@ def farm(
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write verdict files, for `evaluate`.")
     ] = False,
+    scheduler: Annotated[
+        str, typer.Option(help="local, or the address of a Dask scheduler, as tcp://host:8786.")
+    ] = "local",
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Folder of answers by content, from which a later run resumes."),
+    ] = None,
     false_alarm: Annotated[
         float, typer.Option(help="Promise: at most this share of right answers alarms.")
     ] = 0.05,
@@ -44,9 +51,12 @@ def farm(
     Frost, the 19th corruption of Hendrycks and Dietterich, is left out: it needs photographs.
     """
     from edgemon.bench.compare.panel import PanelOptions
+    from edgemon.bench.farm.answers import require_parquet
+    from edgemon.bench.farm.case import Wishes
     from edgemon.bench.farm.output import prepare, save
     from edgemon.bench.farm.publish import require_publishable
     from edgemon.bench.farm.run import farm as run
+    from edgemon.bench.farm.scheduling import LOCAL, require
     from edgemon.bench.farm.show import show
     from edgemon.compiler.promise.thresholds import FalseAlarmPromise
     from edgemon.compiler.terminal import Terminal
@@ -54,10 +64,17 @@ def farm(
     terminal = Terminal(as_json=json, markdown=markdown)
     if publish is not None:
         require_publishable(publish)
+    require(scheduler)
     prepare(out)
+    if scheduler != LOCAL and store is None:
+        store = out / "store"
+    if store is not None:
+        require_parquet()
+        prepare(store)
     document, measured = run(
         spec, root=root, cases=tuple(filter(None, map(str.strip, cases.split(",")))),
-        bundle=bundle, prevalence=prevalence, verdicts=out / "verdicts" if verdicts else None,
+        bundle=bundle,
+        wishes=Wishes(prevalence, out / "verdicts" if verdicts else None, scheduler, store),
         options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
         reporter=terminal,
     )  # fmt: skip

@@ -1,34 +1,39 @@
-"""One case: its sets are made and recorded once, then each monitor is compiled and judged."""
+"""One case: its monitors are compiled, then its sets are judged, one task a set."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from edgemon.bench.compare.panel import PanelOptions
-from edgemon.bench.compare.rows import CaseRows, load_labelled, short_name
+from edgemon.bench.farm.answers import Answers
 from edgemon.bench.farm.compiled import Judgement
 from edgemon.bench.farm.measures import ORACLES, Rows, judge
-from edgemon.bench.farm.sets import CaseSets, FaultRows
-from edgemon.bench.farm.spec import FarmCase, FarmSpec
-from edgemon.bench.farm.subjects import OfBundle, OfCase
+from edgemon.bench.farm.scheduling import LOCAL, run
+from edgemon.bench.farm.subjects import Judge
 from edgemon.bench.farm.system import alone, system
-from edgemon.bench.faults.attacks import NotAvailableError
+from edgemon.bench.farm.work import Place, Task, Workshop
 from edgemon.bench.verdicts import write
-from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.reporter import Progress, Reporter
-from edgemon.runtime.preprocess import InputSpec
+from edgemon.compiler.reporter import Reporter
 
 Document = dict[str, Any]
 CLEAN = "none"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How a benchmark is run: the ``prevalence`` of a further MCC, a folder for verdict files, the
+    scheduler, and a folder of stored answers."""
+
+    prevalence: float = 0.1
+    verdicts: Path | None = None
+    scheduler: str = LOCAL
+    store: Path | None = None
 
 
 @dataclass(eq=False)
@@ -45,137 +50,96 @@ class Judged:
     costs: Document = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """A set as the model saw it; ``about`` is None of the clean rows alone."""
-
-    about: FaultRows | None
-    recording: Recording
-
-
-class Subject(Protocol):
-    """The model of a case, and the monitors that are judged."""
-
-    data: CaseRows
-    labels: npt.NDArray[np.int64]
-    input: InputSpec
-
-    def record(self, data: Dataset, name: str, /) -> Recording:
-        """All rows; files stay in the scratch folder."""
-
-    def monitors(self, clean: Recording) -> Iterator[tuple[str, Judge | str]]:
-        """By name; or why one is left out. Each is made when it is asked for; ``clean`` rows
-        decide nothing."""
-
-    def costs(self, progress: Progress) -> Document:
-        """Measured times."""
-
-
-class Judge(Protocol):
-    """One monitor."""
-
-    def judge(self, rows: Recording) -> Judgement: ...
-    def properties(self) -> Document: ...
-
-
-def run_case(
-    case: FarmCase, spec: FarmSpec, options: PanelOptions, prevalence: float,
-    bundle: Path | None, verdicts: Path | None, reporter: Reporter,
-) -> Judged:  # fmt: skip
+def run_case(place: Place, wishes: Wishes, reporter: Reporter) -> Judged:
     """All numbers of a case. Raises EdgemonError in one sentence; what a single monitor or fault
-    cannot do is said beside its name. ``bundle``: whose monitors are judged instead of the case's;
-    ``verdicts``: a folder for verdict files."""
-    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
-        scratch = Path(scratch_name)
-        if bundle is None:
-            subject: Subject = OfCase(case, spec.root, options, scratch, reporter)
-        else:
-            subject = OfBundle(case, spec.root, bundle, options.workers, scratch, reporter)
-        sets = CaseSets(
-            case, subject.data, spec.rows, spec.seed, spec.root, scratch, subject.labels, reporter
-        )
-        clean = subject.record(sets.clean, "clean")
-        (images,) = sets.clean.blocks(len(clean))
-        found = Judged({
-            "name": case.name, "model": case.model if bundle is None else str(bundle.name),
-            "rows": sets.count, "accuracy": float(clean.correct.mean()),
-            "accuracy_without_fault": float(subject.record(sets.base, "base").correct.mean()),
-            "clean_sha256": hashlib.sha256(np.ascontiguousarray(images).tobytes()).hexdigest(),
-        })  # fmt: skip
-        recorded = list(_record(case, spec, sets, subject, found, reporter))
-        _describe(case, recorded, clean, found)
-        with reporter.stage(f"{case.name}: monitors") as progress:
-            for done, (name, judge_of) in enumerate(subject.monitors(clean), 1):
-                about: Document = {"case": case.name, "monitor": name}
-                found.monitors.append(about)
-                if isinstance(judge_of, str):
-                    about["left_out"] = judge_of
-                    continue
-                about |= judge_of.properties()
-                _judge(case, name, judge_of, recorded, clean, prevalence, spec.seed, found,
-                       None if verdicts is None else verdicts / case.name)  # fmt: skip
-                progress(done, len(case.monitors))
+    cannot do is said beside its name."""
+    case = place.case
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        shop = Workshop(place, Path(scratch), reporter)
+        found = Judged(_summary(place, shop))
+        monitors = _monitors(shop, found, reporter)
+        pieces = place.pieces(shop)
+        tasks = [
+            Task(place, piece, monitors, shop.key(piece, monitors), wishes.store)
+            for piece in pieces
+        ]  # fmt: skip
+        clean, *answers = run(tasks, wishes.scheduler, shop, reporter)
+        assert isinstance(clean, Answers)
+        with reporter.stage(f"{case.name}: judging") as progress:
+            _of_clean(case.name, clean, found)
+            for done, (piece, one) in enumerate(zip(pieces[1:], answers, strict=True), 1):
+                if isinstance(one, str):
+                    found.not_available.append({
+                        "case": case.name, "fault": piece.name, "severity": piece.severity,
+                        "reason": one,
+                    })  # fmt: skip
+                else:
+                    _of_set(place, clean, one, wishes, found)
+                progress(done, len(answers))
         with reporter.stage(f"{case.name}: timing") as progress:
-            found.costs = {"case": case.name, **subject.costs(progress)}
+            found.costs = {"case": case.name, **shop.subject.costs(progress)}
     return found
 
 
-def _record(
-    case: FarmCase, spec: FarmSpec, sets: CaseSets, subject: Subject, found: Judged,
-    reporter: Reporter,
-) -> Iterator[Recorded]:  # fmt: skip
-    for novel in sets.novel():
-        yield Recorded(novel, subject.record(novel.data, novel.fault))
-    for given in case.faulty:
-        data = load_labelled(
-            case, given, spec.root, subject.labels, sets.scratch, reporter, subject.input
-        )
-        real = sets.faulty(short_name(given), data)
-        yield Recorded(real, subject.record(real.data, real.fault))
-    for done, wanted in enumerate(spec.wanted, 1):
-        what = f"{wanted.fault} {wanted.severity}"
-        try:
-            with reporter.stage(f"{case.name}: making {what}, {done} of {len(spec.wanted)}"):
-                made = sets.make(wanted)
-        except NotAvailableError as error:
-            found.not_available.append({
-                "case": case.name, "fault": wanted.fault, "severity": wanted.severity,
-                "reason": str(error),
-            })  # fmt: skip
-            continue
-        yield Recorded(made, subject.record(made.data, what))
+def _summary(place: Place, shop: Workshop) -> Document:
+    sets, subject = shop.sets, shop.subject
+    (images,) = sets.clean.blocks(sets.count)
+    base = subject.record(sets.base, "base")
+    return {
+        "name": place.case.name,
+        "model": place.case.model if place.bundle is None else place.bundle.name,
+        "rows": sets.count, "accuracy_without_fault": float(base.correct.mean()),
+        "clean_sha256": hashlib.sha256(np.ascontiguousarray(images).tobytes()).hexdigest(),
+    }  # fmt: skip
 
 
-def _describe(case: FarmCase, recorded: list[Recorded], clean: Recording, found: Judged) -> None:
-    for one in recorded:
-        assert one.about is not None
-        rows = _rows(clean, one)
-        found.sets.append({
-            "case": case.name, **one.about.to_json(), "clean_rows": len(clean),
-            "accuracy": None if one.about.is_novel else float(one.recording.correct.mean()),
-            "wrong": int(rows.wrong.sum()), "alone": alone(rows),
-        })  # fmt: skip
-    found.summary["alone"] = alone(_rows(clean, None))
+def _monitors(shop: Workshop, found: Judged, reporter: Reporter) -> dict[str, Judge]:
+    monitors: dict[str, Judge] = {}
+    case = shop.place.case
+    clean = shop.subject.record(shop.sets.clean, "clean")
+    found.summary["accuracy"] = float(clean.correct.mean())
+    with reporter.stage(f"{case.name}: compiling monitors") as progress:
+        for done, (name, monitor) in enumerate(shop.subject.monitors(clean), 1):
+            about: Document = {"case": case.name, "monitor": name}
+            found.monitors.append(about)
+            if isinstance(monitor, str):
+                about["left_out"] = monitor
+            else:
+                about |= monitor.properties()
+                monitors[name] = monitor
+            progress(done, len(case.monitors))
+    return monitors
 
 
-def _judge(
-    case: FarmCase, name: str, monitor: Judge, recorded: list[Recorded], clean: Recording,
-    prevalence: float, seed: int, found: Judged, verdicts: Path | None,
-) -> None:  # fmt: skip
-    on_clean = monitor.judge(clean)
-    of_none = {"case": case.name, "monitor": name, "fault": CLEAN, "kind": CLEAN, "severity": 0}
-    found.system.append({**of_none, **system(_rows(clean, None), on_clean)})
-    for one in recorded:
-        assert one.about is not None
-        rows, both = _rows(clean, one), on_clean.joined(monitor.judge(one.recording))
-        about = {
-            "case": case.name, "monitor": name, "fault": one.about.fault,
-            "kind": one.about.kind, "severity": one.about.severity,
-        }  # fmt: skip
-        found.results += [{**about, **judge(rows, both, o, prevalence, seed)} for o in ORACLES]
-        found.system.append({**about, **system(rows, both)})
-        if verdicts is not None:
-            _write(verdicts / f"{one.about.fault}-{one.about.severity}", name, rows, both)
+def _of_clean(case: str, clean: Answers, found: Judged) -> None:
+    rows = _rows([clean])
+    found.summary["alone"] = alone(rows)
+    for name, judgement in clean.judgements.items():
+        of_none = {"case": case, "monitor": name, "fault": CLEAN, "kind": CLEAN, "severity": 0}
+        found.system.append({**of_none, **system(rows, judgement)})
+
+
+def _of_set(place: Place, clean: Answers, faulty: Answers, wishes: Wishes, found: Judged) -> None:
+    case, rows = place.case.name, _rows([clean, faulty])
+    about = dict(faulty.about)
+    is_novel = about.pop("novel")
+    right = faulty.labels == faulty.predicted
+    found.sets.append({
+        "case": case, **about, "clean_rows": len(clean.labels),
+        "accuracy": None if is_novel else float(right.mean()),
+        "wrong": int(rows.wrong.sum()), "alone": alone(rows),
+    })  # fmt: skip
+    for name, on_clean in clean.judgements.items():
+        both = on_clean.joined(faulty.judgements[name])
+        of = {"case": case, "monitor": name, **{k: about[k] for k in ("fault", "kind", "severity")}}
+        found.results += [
+            {**of, **judge(rows, both, oracle, wishes.prevalence, place.spec.seed)}
+            for oracle in ORACLES
+        ]  # fmt: skip
+        found.system.append({**of, **system(rows, both)})
+        if wishes.verdicts is not None:
+            folder = wishes.verdicts / case / f"{of['fault']}-{of['severity']}"
+            _write(folder, name, rows, both)
 
 
 def _write(folder: Path, name: str, rows: Rows, found: Judgement) -> None:
@@ -187,11 +151,9 @@ def _write(folder: Path, name: str, rows: Rows, found: Judgement) -> None:
         write(path, rows.labels, rows.predicted, verdicts, score)
 
 
-def _rows(clean: Recording, faulty: Recorded | None) -> Rows:
-    parts = [clean] if faulty is None else [clean, faulty.recording]
-    labels = [np.full(len(p), -1) if p.labels is None else p.labels for p in parts]
+def _rows(parts: Sequence[Answers]) -> Rows:
     return Rows(
-        np.concatenate(labels).astype(np.int64),
-        np.concatenate([p.predicted for p in parts]).astype(np.int64),
-        np.repeat([False, True][: len(parts)], [len(p) for p in parts]),
+        np.concatenate([p.labels for p in parts]),
+        np.concatenate([p.predicted for p in parts]),
+        np.repeat([False, True][: len(parts)], [len(p.labels) for p in parts]),
     )

@@ -48,18 +48,12 @@ class Judgement:
         )
 
 
+@dataclass(frozen=True)
 class Compiled:
-    """One monitor with thresholds that keep the promise, and with its method's own where it has
-    any; ``program`` is the first."""
+    """One monitor: its artifact with thresholds that keep the promise, and with its method's own
+    where it has any, by kind of threshold."""
 
-    def __init__(self, program: Program, native: Program | None) -> None:
-        self.program = program
-        self.artifact = artifact(program)
-        self._monitors = {CERTIFIED: Monitor(self.artifact)}
-        self._programs = {CERTIFIED: program}
-        if native is not None:
-            self._monitors[NATIVE] = Monitor(artifact(native))
-            self._programs[NATIVE] = native
+    artifacts: dict[str, bytes]
 
     @classmethod
     def of(
@@ -72,19 +66,30 @@ class Compiled:
             [estimator], output, rows, promise, rule="guaranteed", logits=logits, seed=seed,
             times=costs.times(),
         )  # fmt: skip
+        found = {CERTIFIED: artifact(fitted.program)}
         plain = lowered([estimator], rows.fit.taps, output)
-        own = None if plain.scores[0].alarm_above is None else plain.quantised()
-        return cls(fitted.program, own)
+        if plain.scores[0].alarm_above is not None:
+            found[NATIVE] = artifact(plain.quantised())
+        return cls(found)
+
+    @property
+    def program(self) -> Program:
+        """With the promised threshold."""
+        return flat.read(self.artifacts[CERTIFIED]).program
 
     def judge(self, rows: Recording) -> Judgement:
         """What C says of the rows."""
-        found = {kind: in_c(m, self._programs[kind], rows) for kind, m in self._monitors.items()}
+        found = {kind: in_c(content, rows) for kind, content in self.artifacts.items()}
         verdicts = {kind: f.verdicts[:, 0] for kind, f in found.items()}
         return Judgement(verdicts, scores(verdicts[CERTIFIED], found[CERTIFIED].scores[0]))
 
     def properties(self) -> dict[str, Any]:
         """What the document says of it."""
-        return {**properties(self.program), "native": NATIVE in self._monitors}
+        return {**properties(self.program), "native": NATIVE in self.artifacts}
+
+    def content(self) -> bytes:
+        """What its verdicts depend on."""
+        return b"".join(k.encode() + v for k, v in self.artifacts.items())
 
 
 def properties(program: Program) -> dict[str, Any]:
@@ -106,8 +111,9 @@ def artifact(program: Program) -> bytes:
     return flat.write(flat.Artifact(program, NO_MODEL, {}))
 
 
-def in_c(monitor: Monitor, program: Program, rows: Recording) -> Evaluation:
-    """What the C runtime computes on all rows."""
+def in_c(content: bytes, rows: Recording) -> Evaluation:
+    """What the C runtime computes of an artifact on all rows."""
+    monitor, program = Monitor(content), flat.read(content).program
     found = [monitor.evaluate(taps) for taps in blocks(program, rows)]
     every = zip(*(f.scores for f in found), strict=True)
     return Evaluation(

@@ -7,11 +7,12 @@ from typing import Any
 
 from edgemon.bench.compare.panel import PanelOptions
 from edgemon.bench.errors import BenchError
-from edgemon.bench.farm.case import Judged, run_case
+from edgemon.bench.farm.case import Judged, Wishes, run_case
 from edgemon.bench.farm.measures import RESAMPLES
 from edgemon.bench.farm.ranking import HEADLINE, Results, find, statistics
 from edgemon.bench.farm.sentences import sentences
 from edgemon.bench.farm.spec import FarmSpec
+from edgemon.bench.farm.work import Place
 from edgemon.bench.faults import registry
 from edgemon.compiler.errors import MissingPackageError
 from edgemon.compiler.reporter import Reporter
@@ -22,8 +23,8 @@ Document = dict[str, Any]
 
 
 def farm(
-    path: Path, *, root: Path | None = None, cases: tuple[str, ...] = (), prevalence: float = 0.1,
-    bundle: Path | None = None, verdicts: Path | None = None,
+    path: Path, *, root: Path | None = None, cases: tuple[str, ...] = (),
+    bundle: Path | None = None, wishes: Wishes = Wishes(),  # noqa: B008 - frozen
     options: PanelOptions = PanelOptions(),  # noqa: B008 - frozen
     reporter: Reporter,
 ) -> tuple[Document, list[Document]]:  # fmt: skip
@@ -42,7 +43,7 @@ def farm(
         if cases and case.name not in cases:
             continue
         try:
-            done.append(run_case(case, spec, options, prevalence, bundle, verdicts, reporter))
+            done.append(run_case(Place(case, spec, options, bundle), wishes, reporter))
         except MissingPackageError as error:
             reporter.warn(f"case {case.name!r} is skipped: {error}")
             skipped.append({"name": case.name, "reason": str(error)})
@@ -59,7 +60,7 @@ def farm(
         "promise": {
             "false_alarms": options.target.rate, "confidence": options.target.confidence,
         },
-        "prevalence": prevalence,
+        "prevalence": wishes.prevalence,
         "bootstrap": {"mcc": MCC_RESAMPLES, "rankings": RESAMPLES},
         "left_out": registry.LEFT_OUT,
         "cases": [j.summary for j in done], "skipped": skipped,

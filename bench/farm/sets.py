@@ -7,7 +7,6 @@ second is what faults are made of. Novel rows replace the second half.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,10 +86,9 @@ class CaseSets:
         if images.dtype == np.uint8 and images.ndim in (3, 4):
             registry.warn_of_scale(images, case.full_scale, "full_scale", reporter.warn)
 
-    def novel(self) -> Iterator[FaultRows]:
-        """Sets of novel rows; as many as there are, where these are fewer."""
-        for name, data in self._novel.items():
-            yield self._drawn(name, registry.NOVELTY, data)
+    def novel(self, name: str) -> FaultRows:
+        """A set of novel rows; as many as there are, where these are fewer."""
+        return self._drawn(name, registry.NOVELTY, self._novel[name])
 
     def faulty(self, name: str, data: Dataset) -> FaultRows:
         """A set of rows that have a fault as they are; as many as there are."""

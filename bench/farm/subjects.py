@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.panel import PanelOptions
@@ -22,16 +24,43 @@ from edgemon.compiler.bundle_rows import record_loaded
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.splits import DROP, Splits
+from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import open_model
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, Reporter
-from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Document = dict[str, Any]
 VERDICT = "verdict"  # of all monitors of a bundle together
+
+
+class Judge(Protocol):
+    """One monitor."""
+
+    def judge(self, rows: Recording) -> Judgement: ...
+    def properties(self) -> Document: ...
+    def content(self) -> bytes: ...
+
+
+class Subject(Protocol):
+    """The model of a case, and the monitors that are judged."""
+
+    data: CaseRows
+    labels: npt.NDArray[np.int64]
+    input: InputSpec
+    model_path: Path
+
+    def record(self, data: Dataset, name: str, /) -> Recording:
+        """All rows; files stay in the scratch folder."""
+
+    def monitors(self, clean: Recording) -> Iterator[tuple[str, Judge | str]]:
+        """By name; or why one is left out. Each is made when it is asked for; ``clean`` rows
+        decide nothing."""
+
+    def costs(self, progress: Progress) -> Document:
+        """Measured times."""
 
 
 class OfCase:
@@ -41,6 +70,7 @@ class OfCase:
         self, case: FarmCase, root: Path, options: PanelOptions, scratch: Path, reporter: Reporter
     ) -> None:
         self._case, self._options = case, options
+        self.model_path = root / case.model
         with reporter.stage(f"{case.name}: opening the model"):
             model = open_model(root / case.model, scratch)
             model.require_classifier()
@@ -94,9 +124,9 @@ class OfBundle:
         reporter: Reporter,
     ) -> None:  # fmt: skip
         self._bundle, self._workers = Bundle.open(path), workers
+        self.model_path = path
         self._bundle.require_intact()
         self._scratch, self._reporter = scratch, reporter
-        self._monitor = Monitor(self._bundle.artifact_bytes)
         metadata = self._bundle.artifact.metadata
         self.input = InputSpec.from_json(metadata["input"])
         self.labels = self._bundle.classes.map
@@ -129,11 +159,12 @@ class OfBundle:
 
     def monitors(self, clean: Recording) -> Iterator[tuple[str, BundleMonitor | str]]:
         self._clean = clean
-        names = [m.name for m in self._monitor.monitors[: self._judging]]
+        artifact = self._bundle.artifact
+        names = [m.name for m in artifact.program.monitors[: self._judging]]
         if len(names) > 1:
-            yield VERDICT, BundleMonitor(self._bundle, self._monitor, None)
+            yield VERDICT, BundleMonitor(self._bundle.artifact_bytes, None)
         for i, name in enumerate(names):
-            yield name, BundleMonitor(self._bundle, self._monitor, i)
+            yield name, BundleMonitor(self._bundle.artifact_bytes, i)
 
     @property
     def _judging(self) -> int:
@@ -148,27 +179,32 @@ class OfBundle:
         }
 
 
+@dataclass(frozen=True)
 class BundleMonitor:
-    """One monitor of a bundle, by position; None: their verdict together."""
+    """One monitor of a bundle's artifact, by position; None: their verdict together."""
 
-    def __init__(self, bundle: Bundle, monitor: Monitor, position: int | None) -> None:
-        self._bundle, self._monitor, self._position = bundle, monitor, position
+    artifact: bytes
+    position: int | None
 
     def judge(self, rows: Recording) -> Judgement:
         """What C says of the rows."""
-        found = in_c(self._monitor, self._bundle.artifact.program, rows)
-        if self._position is None:
+        found = in_c(self.artifact, rows)
+        if self.position is None:
             return Judgement({CERTIFIED: found.verdict}, None)
-        own = found.verdicts[:, self._position]
-        return Judgement({CERTIFIED: own}, scores(own, found.scores[self._position]))
+        own = found.verdicts[:, self.position]
+        return Judgement({CERTIFIED: own}, scores(own, found.scores[self.position]))
 
     def properties(self) -> Document:
-        program = self._bundle.artifact.program
-        if self._position is None:
-            whole = {"bytes": len(self._bundle.artifact_bytes), "estimated_ns": None}
+        program = flat.read(self.artifact).program
+        if self.position is None:
+            whole = {"bytes": len(self.artifact), "estimated_ns": None}
             return {**whole, "second_inference": program.second_inference, "native": False}
-        alone = program.only(program.monitors[self._position].name)
+        alone = program.only(program.monitors[self.position].name)
         return {**properties(alone), "native": False}
+
+    def content(self) -> bytes:
+        """What its verdicts depend on."""
+        return repr(self.position).encode() + self.artifact
 
 
 def _times(
