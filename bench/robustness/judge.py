@@ -20,8 +20,9 @@ from edgemon.compiler.bundle_rows import load_rows, record_loaded
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.estimation.observed import of_recording, softmax_vectors
+from edgemon.compiler.estimation.observed import of_recording
 from edgemon.compiler.models import open_model
+from edgemon.compiler.recording.probabilities import softmax_vectors
 from edgemon.compiler.recording.recorder import Recorder
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.trust.answers import Reading
@@ -136,7 +137,7 @@ class _OfModel:
 
     def answer(self, rows: Dataset) -> Answered:
         found = self._recorder().record(self._model.untapped(), replace(rows, y=None))
-        p = softmax_vectors({"model": {"output_kind": self._model.output_kind}}, found)
+        p = softmax_vectors(found, self._model.output_kind)
         return _answered(p, found.predicted.astype(np.int64), None)
 
     def _recorder(self) -> Recorder:

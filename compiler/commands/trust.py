@@ -7,11 +7,11 @@ from typing import Any
 
 from edgemon.compiler.bundle.output_folder import is_bundle
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.statistics.trust import SCENARIOS
 from edgemon.compiler.terminal import Terminal
 from edgemon.compiler.trust import page, requirements
 from edgemon.compiler.trust.answers import Reading, answers
 from edgemon.compiler.trust.document import describe, figures
-from edgemon.compiler.trust.metrics import SCENARIOS
 
 WORST = 3  # classes that a table names
 

@@ -162,6 +162,27 @@ class ClassReport(TypedDict):
     alarms_on_right: int  # right answers with an alarm
 
 
+class ClassTrust(TypedDict):
+    """Trust of the answers to one class."""
+
+    label: str  # of the class
+    rows: int  # test rows with that label
+    trust: float | None  # mean question-answer trust; null without rows
+    interval: manifest.Interval | None  # by bootstrap
+
+
+class TrustReport(TypedDict):
+    """What the model's confidence is worth on test rows (`edgemon trust` says more)."""
+
+    net_trust_score: float  # mean of C of right answers and 1 - C of wrong ones
+    interval: manifest.Interval | None  # by bootstrap
+    confidence_right: float | None  # mean, of right answers; null without one
+    confidence_wrong: float | None  # mean, of wrong answers; null without one
+    expected_calibration_error: float  # in 15 bins
+    passing: float | None  # the score over the answers that the verdict lets pass; null without one
+    spectrum: list[ClassTrust]
+
+
 class CostReport(TypedDict):
     """What the monitors take on the device."""
 
@@ -200,6 +221,7 @@ class Numbers(TypedDict):
     drift: manifest.Drift | None  # null without a drift test
     robustness: manifest.Robustness
     by_class: list[ClassReport]
+    trust: TrustReport
     cost: CostReport
     budget: manifest.Budget
     proof: manifest.Proof

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,17 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import load_rows, record_loaded
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.models.outputs import LOGITS, PROBABILITIES
-from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.evaluation import blocks
+from edgemon.compiler.recording.probabilities import softmax_vectors
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.drift import Drift, DriftState
 from edgemon.runtime.evaluation import Evaluation, Verdict
-from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.monitor import Monitor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-SLACK = 2.0**-6  # by which a softmax of logits may miss probabilities that were quantised
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,48 +95,13 @@ def of_recording(bundle: Bundle, rows: Dataset, recording: Recording, seed: int)
     """The same of rows that are recorded."""
     found = _evaluated(bundle, recording)
     return Observed(
-        softmax_vectors(bundle.artifact.metadata, recording),
+        softmax_vectors(recording, bundle.artifact.metadata["model"]["output_kind"]),
         recording.predicted.astype(np.int64),
         None if rows.y is None else bundle.classes.positions(rows),
         found.scores[watched(bundle)], found.verdicts[:, watched(bundle)] == Verdict.FAULT,
         found.verdict == Verdict.TRUST,
         rows.numbers, _drift(bundle, found, seed),
     )  # fmt: skip
-
-
-def softmax_vectors(metadata: Mapping[str, Any], rows: Recording) -> Floats:
-    """(n, classes), of logits where the bundle taps them: probabilities of integers saturate."""
-    own, kind = rows.taps[0], metadata["model"]["output_kind"]
-    values = rows.values(own.name)
-    if own.length == 1:
-        one = np.clip(values, 0, 1) if kind == PROBABILITIES else 1 / (1 + np.exp(-values))
-        return np.concatenate([1 - one, one], axis=1)
-    if kind == LOGITS or (kind != PROBABILITIES and not _sums_to_one(values)):
-        return _softmax(values)
-    p = np.clip(values, 0, 1)
-    p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    for tap in rows.taps[1:]:
-        if _may_be_logits(tap, own):
-            found = _softmax(rows.values(tap.name))
-            if np.abs(found - p).max(initial=0) < SLACK:
-                return found
-    return p
-
-
-def _may_be_logits(tap: Tap, own: Tap) -> bool:
-    return tap.length == own.length and tap.view == PLAIN and not tap.channels
-
-
-def _sums_to_one(values: Floats) -> bool:
-    return bool(
-        values.min(initial=0) >= 0 and np.abs(values.sum(axis=1) - 1).max(initial=0) < SLACK
-    )
-
-
-def _softmax(z: Floats) -> Floats:
-    odds = np.exp(z - z.max(axis=1, keepdims=True))
-    found: Floats = odds / odds.sum(axis=1, keepdims=True)
-    return found
 
 
 def _evaluated(bundle: Bundle, rows: Recording) -> Evaluation:

@@ -21,6 +21,7 @@ from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
+from edgemon.compiler.report.trust import describe_trust
 from edgemon.compiler.statistics.intervals import CONFIDENCE
 from edgemon.compiler.statistics.metrics import RiskCoverage, measure
 from edgemon.runtime.evaluation import Verdict
@@ -87,6 +88,12 @@ def collect(
         "drift": manifest["drift"],
         "robustness": manifest["robustness"],
         "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
+        "trust": describe_trust(
+            rows.test,
+            manifest["model"]["output_kind"],
+            found.verdict == Verdict.TRUST,
+            metadata["labels"],
+        ),
         "cost": {
             "artifact_bytes": len(artifact),
             "monitors_bytes": manifest["bytes"]["monitors"],

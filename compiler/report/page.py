@@ -17,6 +17,7 @@ from edgemon.compiler.robustness.tables import tables
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
+LEAST_TRUSTED = 5  # classes that are shown
 FIRST_ROWS = 20  # of a table; the others are folded
 SPLITS = {"fit": "fit on", "threshold": "thresholds set on", "test": "tested on"}
 
@@ -44,6 +45,7 @@ def render(document: schema.Report) -> str:
         robustness=list(tables(document["robustness"])),
         together=_confusion(document["together"]["verdicts"]),
         split_names=SPLITS,
+        least_trusted=_least_trusted(document["trust"]),
         first_rows=FIRST_ROWS,
     )
 
@@ -61,6 +63,11 @@ def _monitor(monitor: schema.MonitorReport, number_of: int) -> dict[str, Any]:
         "confusion": _confusion(monitor["verdicts"]),
         "infinite": monitor["histogram"]["infinite_right"] + monitor["histogram"]["infinite_wrong"],
     }
+
+
+def _least_trusted(trust: schema.TrustReport) -> list[schema.ClassTrust]:
+    known = [c for c in trust["spectrum"] if c["trust"] is not None]
+    return sorted(known, key=lambda c: c["trust"] or 0.0)[:LEAST_TRUSTED]
 
 
 def _confusion(verdicts: schema.VerdictsReport) -> dict[str, Any]:

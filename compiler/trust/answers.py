@@ -15,11 +15,12 @@ from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.estimation.observed import observe, softmax_vectors
+from edgemon.compiler.estimation.observed import observe
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.tap_rules import suggest
+from edgemon.compiler.recording.probabilities import softmax_vectors
 from edgemon.compiler.recording.recorder import Recorder
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
@@ -110,11 +111,10 @@ def _of_model(
     with reporter.stage("recording") as progress:
         tapped = recorder.model.with_taps(_tensors(recorder.model), scratch / model.tapped_name)
         found = recorder.record(tapped, numbered["rows"], progress)
-    metadata = {"model": {"output_kind": recorder.model.output_kind}}
     assert found.labels is not None
     return Answers(
-        softmax_vectors(metadata, found), found.predicted.astype(np.int64), found.labels, None,
-        classes.names,
+        softmax_vectors(found, recorder.model.output_kind), found.predicted.astype(np.int64),
+        found.labels, None, classes.names,
     )  # fmt: skip
 
 

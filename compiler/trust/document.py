@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from edgemon.compiler.statistics import calibration
+from edgemon.compiler.statistics import trust as metrics
 from edgemon.compiler.statistics.intervals import clopper_pearson
-from edgemon.compiler.trust import calibration, metrics
+from edgemon.compiler.statistics.trust import Trust
 from edgemon.compiler.trust.answers import Answers, by_scenario
-from edgemon.compiler.trust.metrics import Trust
 
 Document = dict[str, Any]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from edgemon.compiler.trust.calibration import (
+from edgemon.compiler.statistics.calibration import (
     brier,
     classwise_error,
     expected_calibration_error,

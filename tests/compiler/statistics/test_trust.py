@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgemon.compiler.errors import DataError
-from edgemon.compiler.trust.metrics import (
+from edgemon.compiler.statistics.trust import (
     POINTS,
     density,
     measure,
