@@ -83,7 +83,7 @@ def make_case(
     artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
     manifest = {
         "edgemon": "1",
-        "model": {"file": f"{EVIL}.tflite", "sha256": "00"},
+        "model": {"file": f"{EVIL}.tflite", "sha256": "00", "output_kind": "logits"},
         "accuracy": 0.9,
         "decision": None,
         "own_labels": None,
