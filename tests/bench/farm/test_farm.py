@@ -187,6 +187,18 @@ def test_rows_of_the_benchmark_are_used_nowhere_else(tmp_path: Path) -> None:
     assert "(test)" in result.stderr
 
 
+def test_rows_that_have_a_fault_as_they_are(tmp_path: Path) -> None:
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL + 'faulty = ["digits.npz[0:30]"]\nnovel = ["novelty.npz"]\n')
+    found = document("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
+    novel, real, fog = found["sets"]
+    assert (real["fault"], real["kind"], real["severity"]) == ("digits[0:30]", "anomaly", 0)
+    assert (real["rows"], real["clean_rows"]) == (30, 40)
+    assert real["accuracy"] > 0.8  # they have labels
+    assert (novel["kind"], novel["accuracy"], fog["fault"]) == ("novelty", None, "fog")
+    assert novel["wrong"] >= 40  # a novel row always is
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path) -> None:
     spec = tmp_path / "small.toml"
     spec.write_text(SMALL)
