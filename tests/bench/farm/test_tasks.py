@@ -29,8 +29,8 @@ from tests.conftest import DEMO
 SPEC = """
 rows = 40
 [faults]
-fog = [1, 2, 3, 4, 5]
-snow = [1, 2, 3]
+fog = [1, 3, 5]
+snow = [1, 3]
 saturate = [5]
 [[case]]
 name = "digits"
@@ -89,7 +89,7 @@ def test_a_second_run_resumes_from_the_store(
     given = ("farm", spec, "--root", DEMO, "--out", tmp_path / "out", "--store", tmp_path / "store")
     first = document(*given)
     before = hashes(tmp_path / "store")
-    assert len(before) == 1 + 1 + 8  # the clean rows, novel ones, and what can be made of grey
+    assert len(before) == 1 + 1 + 5  # the clean rows, novel ones, and what can be made of grey
     lost = sorted(before)[0]
     (tmp_path / "store" / lost).unlink()
     made: list[Piece] = []
@@ -123,7 +123,7 @@ def test_a_key_is_of_what_is_read_and_of_nothing_else(spec: Path, tmp_path: Path
         return shop.key(piece, monitors)
 
     own = key(SPEC)
-    assert key(SPEC.replace("snow = [1, 2, 3]", "snow = [4]")) == own
+    assert key(SPEC.replace("snow = [1, 3]", "snow = [4]")) == own
     assert key(SPEC.replace('"softmax"', '"energy"')) == own  # its artifacts are what matters
     others = {
         key(SPEC, Piece(MADE, "fog", 2)), key(SPEC, of=b"b"),
@@ -161,7 +161,7 @@ def test_a_worker_that_is_killed_costs_its_task_alone(spec: Path, tmp_path: Path
         found = document(*run, "--store", store, "--scheduler", address)
         killer.join(10)
     assert killed
-    assert killed[0] < 10  # of ten files: it was in the middle
+    assert killed[0] < 7  # of seven files: it was in the middle
     assert found == wanted
     assert hashes(store) == hashes(local)
 
