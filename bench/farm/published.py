@@ -59,7 +59,7 @@ class Printed:
     @property
     def exchanged(self) -> tuple[float, float, float] | None:
         """MCC, FPR and FNR with the clean rows as negatives; None where nothing looks exchanged."""
-        return (-self.mcc, self.recall, 1 - self.fpr) if self.table in EXCHANGED else None
+        return (0 - self.mcc, self.recall, 1 - self.fpr) if self.table in EXCHANGED else None
 
 
 def printed() -> list[Printed]:
