@@ -26,7 +26,9 @@ class Rows:
     def weights(self, share: float) -> npt.NDArray[np.float64]:
         """Of rows with a score, so that this share of them is right."""
         right, wrong = self.right & self.scored, ~self.right & self.scored
-        return right * share / max(right.sum(), 1) + wrong * (1 - share) / max(wrong.sum(), 1)
+        own: npt.NDArray[np.float64] = right * share / max(right.sum(), 1)
+        own += wrong * (1 - share) / max(wrong.sum(), 1)
+        return own
 
 
 def coverage(
