@@ -10,7 +10,7 @@ import typer
 from edgemon.bench.bench_cli import bench
 from edgemon.bench.farm_cli import farm
 from edgemon.bench.robustness_cli import robustness
-from edgemon.bench.study_cli import accuracy_drive, accuracy_study, trust_study
+from edgemon.bench.study_cli import accuracy_drive, accuracy_signals, accuracy_study, trust_study
 
 app = typer.Typer()
 
@@ -20,6 +20,7 @@ app.command()(farm)
 app.command()(robustness)
 app.command(name="accuracy-study")(accuracy_study)
 app.command(name="accuracy-drive")(accuracy_drive)
+app.command(name="accuracy-signals")(accuracy_signals)
 app.command(name="trust-study")(trust_study)
 
 

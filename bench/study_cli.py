@@ -1,4 +1,4 @@
-"""The commands ``accuracy-study``, ``accuracy-drive`` and ``trust-study``: thin."""
+"""The commands ``accuracy-*`` of studies, and ``trust-study``: thin."""
 
 from __future__ import annotations
 
@@ -106,5 +106,31 @@ def accuracy_drive(
     document = run(
         bundle, data, out, plan, label_column=label_column, workers=workers, reporter=terminal
     )
+    show(terminal, document)
+    terminal.document(document)
+
+
+def accuracy_signals(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    reference: Annotated[str, typer.Option(help="Labelled rows to learn from.")],
+    data: Annotated[str, typer.Option(help="Labelled images to judge, others than those.")],
+    faults: Annotated[
+        str, typer.Option(help="Faults and severities, also to be judged.")
+    ] = "fog:5,gaussian_noise:3",
+    members: Annotated[int, typer.Option(help="Networks of the published ensemble.")] = 20,
+    epochs: Annotated[int, typer.Option(help="That each is trained for.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Which signal of being right suits a device: a table, the ensemble, or one small network?"""
+    from edgemon.bench.accuracy.signals import pairs, run, show
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
+    document = run(
+        bundle, reference, data, pairs(faults), members=members, epochs=epochs, seed=seed,
+        workers=workers, reporter=terminal,
+    )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
