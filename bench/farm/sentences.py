@@ -134,6 +134,10 @@ def _absent(document: Document) -> Iterator[str]:
         reasons.setdefault(f"{n['case']}: {n['reason']}", []).append(str(n["severity"]))
     for reason, severities in reasons.items():
         yield f"Not available, {reason} (severities {', '.join(severities)})."
+    for s in document["skipped"]:
+        yield f"{s['name']} is skipped: {s['reason']}."
+    if unranked := document["statistics"]["incomplete"]:
+        yield f"Not ranked, since some case leaves them out: {', '.join(unranked)}."
     for m in document["monitors"]:
         if "left_out" in m:
             yield f"{m['case']}: {m['monitor']} is left out: {m['left_out']}."

@@ -61,6 +61,7 @@ def of_sets(document: Document, case: str) -> Table:
     rows = tuple(
         (
             kind, fault, ", ".join(str(s["severity"]) for s in of if s["severity"]),
+            ", ".join(str(n) for n in dict.fromkeys(s["rows"] for s in of)),
             ", ".join("novel" if s["accuracy"] is None else f"{s['accuracy']:.1%}" for s in of),
             sum(s["unchanged"] for s in of),
         )
@@ -69,9 +70,16 @@ def of_sets(document: Document, case: str) -> Table:
     about = next(c for c in document["cases"] if c["name"] == case)
     return Table(
         f"{case}: {len(chosen)} sets of {about['rows']} clean rows (accuracy "
-        f"{about['accuracy']:.1%}) and as many with a fault ({about['accuracy_without_fault']:.1%} "
+        f"{about['accuracy']:.1%}) and rows with a fault ({about['accuracy_without_fault']:.1%} "
         "without it)",
-        ("kind", "fault", "severities", "accuracy on its rows", "rows that it left as they were"),
+        (
+            "kind",
+            "fault",
+            "severities",
+            "rows",
+            "accuracy on them",
+            "rows that it left as they were",
+        ),
         rows,
     )
 
