@@ -4,6 +4,7 @@ estimates are the C runtime's; only which image comes next is drawn."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from edgemon.bench.faults import registry
 from edgemon.bench.replicate.figure import require_matplotlib
 from edgemon.bench.shift.run import all_of, unseen_images
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
@@ -83,6 +85,11 @@ def run(
         raise BenchError(
             f"{path} has no table of accuracy: edgemon accuracy fit {path} --data REFERENCE"
         )
+    if _fitted_on(bundle.manifest.get("accuracy_fit"), data):
+        reporter.warn(
+            f"{data}: the table of accuracy was fitted on some of these rows, so that estimates "
+            "look better than they are; give others"
+        )
     out.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(plan.seed)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
@@ -128,6 +135,24 @@ def run(
     }
     draw(document, out / SVG)
     return document
+
+
+def _fitted_on(fit: Any, data: str) -> bool:
+    """May rows of the table be among these? By the files' hashes and the ranges that are stated."""
+    if fit is None or not set(fit["data"]["sha256"].values()) & set(
+        source_json(data)["sha256"].values()
+    ):
+        return False
+    starts, ends = zip(*map(_range, (fit["data"]["spec"], data)), strict=True)
+    return bool(max(starts) < min(ends))
+
+
+def _range(spec: str) -> tuple[float, float]:
+    found = re.search(r"\[(\d*):(\d*)\]", spec)
+    if found is None:  # all, or counted from the end
+        return 0, np.inf
+    first, end = found.groups()
+    return float(first or 0), float(end or "inf")
 
 
 def _recorded(

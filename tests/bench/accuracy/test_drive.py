@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgemon.bench.accuracy.drive import _fitted_on
 from edgemon.compiler.accuracy.table import fit
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.emit import flat
 from edgemon.compiler.recording.evaluation import evaluate
@@ -66,3 +68,21 @@ def test_mistakes_are_said(digits_bundle: Path, estimating: Path, tmp_path: Path
     assert "has 1 to 5" in refused(*drive, "--severity", "6")
     assert "at most --images" in refused(*drive, "--reset", "9000")
     assert not np.any([path.suffix == ".svg" for path in tmp_path.iterdir()])
+
+
+@pytest.mark.parametrize(
+    ("fitted", "given", "shared"),
+    [
+        ("[0:50]", "[50:90]", False), ("[0:50]", "[49:90]", True), ("", "[5:9]", True),
+        ("[:40]", "[40:]", False), ("[40:]", "[:41]", True), ("[0:50]", "[-9:]", True),
+    ],
+)  # fmt: skip
+def test_rows_of_the_table_are_seen(
+    fitted: str, given: str, shared: bool, tmp_path: Path
+) -> None:  # fmt: skip
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    spec = str(tmp_path / "x.npy")
+    assert _fitted_on({"data": source_json(spec + fitted)}, spec + given) == shared
+    np.save(tmp_path / "y.npy", np.ones(3))
+    assert not _fitted_on({"data": source_json(spec)}, str(tmp_path / "y.npy"))
+    assert not _fitted_on(None, spec)
