@@ -26,6 +26,7 @@ from edgemon.bench.farm.spec import FarmCase, FarmSpec, Wanted
 from edgemon.bench.farm.subjects import Judge, OfBundle, OfCase, Subject
 from edgemon.bench.faults import registry
 from edgemon.bench.faults.attacks import NotAvailableError
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 
@@ -112,8 +113,11 @@ class Workshop:
     def key(self, piece: Piece, monitors: Mapping[str, Judge]) -> str:
         """A hash of what ``answers`` reads."""
         place, whole = self.place, hashlib.sha256()
-        case = replace(place.case, monitors=(), name="", group="")
-        whole.update(repr((FORMAT, version("edgemon"), case, place.spec.rows, place.spec.seed,
+        case = replace(
+            place.case, monitors=(), name="", group="", fit="", calibrate="", test="", novel=(),
+            faulty=(),
+        )  # fmt: skip
+        whole.update(repr((FORMAT, version("edgemon"), case, self.sets.count, place.spec.seed,
                            piece)).encode())  # fmt: skip
         files = [self.subject.model_path]
         if piece.sort == MADE and place.case.gradient:
@@ -122,8 +126,9 @@ class Workshop:
             for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
                 if file.is_file():
                     whole.update(hashlib.sha256(file.read_bytes()).digest())
-        for data in (self.sets.clean, self.sets.base, *self.subject.data.novel.values()):
+        for data in self._read(piece):
             whole.update(b"".join(data.fingerprints()))
+            whole.update(data.numbers.tobytes())  # by which draws are seeded
             whole.update(b"" if data.y is None else data.y.tobytes())
         for entry in entry_points(group=registry.GROUP):
             if entry.dist is not None and entry.name == piece.name:
@@ -143,16 +148,26 @@ class Workshop:
         return {**made.to_json(), "novel": made.is_novel}, found
 
     def _fault_rows(self, piece: Piece) -> FaultRows:
-        place, subject = self.place, self.subject
         if piece.sort == MADE:
             return self.sets.make(Wanted(piece.name, piece.severity))
         if piece.sort == NOVEL:
             return self.sets.novel(piece.name)
-        data = load_labelled(
+        return self.sets.faulty(short_name(piece.name), self._labelled(piece))
+
+    def _labelled(self, piece: Piece) -> Dataset:
+        place, subject = self.place, self.subject
+        return load_labelled(
             place.case, piece.name, place.spec.root, subject.labels, self._scratch,
             self._reporter, subject.input,
         )  # fmt: skip
-        return self.sets.faulty(short_name(piece.name), data)
+
+    def _read(self, piece: Piece) -> list[Dataset]:
+        """The rows on which the answers depend; of a frozen frame the clean ones too."""
+        if piece.sort == NOVEL:
+            return [self.subject.data.novel[piece.name]]
+        if piece.sort == FAULTY:
+            return [self._labelled(piece)]
+        return [self.sets.clean, self.sets.base]
 
 
 def labels_of(rows: Recording) -> npt.NDArray[np.int64]:

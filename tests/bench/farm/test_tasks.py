@@ -21,7 +21,7 @@ from edgemon.bench.farm.answers import Answers
 from edgemon.bench.farm.compiled import CERTIFIED, NATIVE, Judgement
 from edgemon.bench.farm.spec import FarmSpec
 from edgemon.bench.farm.subjects import Judge
-from edgemon.bench.farm.work import MADE, Piece, Place, Workshop
+from edgemon.bench.farm.work import FAULTY, MADE, NOVEL, Piece, Place, Workshop
 from edgemon.compiler.reporter import Reporter
 from tests.command_line import document, edgemon, refused
 from tests.conftest import DEMO
@@ -124,6 +124,8 @@ def test_a_key_is_of_what_is_read_and_of_nothing_else(spec: Path, tmp_path: Path
 
     own = key(SPEC)
     assert key(SPEC.replace("snow = [1, 3]", "snow = [4]")) == own
+    novel = SPEC.replace('novel = ["novelty.npz"]', 'novel = ["digits.npz[0:40]"]')
+    assert key(novel) == own
     assert key(SPEC.replace('"softmax"', '"energy"')) == own  # its artifacts are what matters
     others = {
         key(SPEC, Piece(MADE, "fog", 2)), key(SPEC, of=b"b"),
@@ -132,6 +134,17 @@ def test_a_key_is_of_what_is_read_and_of_nothing_else(spec: Path, tmp_path: Path
         key(SPEC.replace("[890:1395]", "[891:1395]")),
     }  # fmt: skip
     assert len(others | {own}) == 7
+    with np.load(
+        DEMO / "digits.npz"
+    ) as rows:  # the same images under other numbers draw other noise
+        x, y = rows["x"][790:1395], rows["y"][790:1395]
+    np.savez(tmp_path / "moved.npz", x=x, y=y)
+    assert key(SPEC.replace("digits.npz[890:1395]", f"{tmp_path}/moved.npz[100:605]")) != own
+    real = [
+        key(SPEC + f'faulty = ["{rows}"]\n', Piece(FAULTY, rows))
+        for rows in ("digits.npz[0:40]", "digits.npz[0:41]")
+    ]
+    assert len({*real, key(novel, Piece(NOVEL, "digits[0:40]")), own}) == 4
 
 
 def test_a_worker_that_is_killed_costs_its_task_alone(spec: Path, tmp_path: Path) -> None:
