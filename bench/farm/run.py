@@ -60,6 +60,7 @@ def farm(
         "promise": {
             "false_alarms": options.target.rate, "confidence": options.target.confidence,
         },
+        "bundle": None if bundle is None else bundle.name,
         "prevalence": wishes.prevalence,
         "bootstrap": {"mcc": MCC_RESAMPLES, "rankings": RESAMPLES},
         "left_out": registry.LEFT_OUT,

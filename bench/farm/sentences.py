@@ -134,6 +134,8 @@ def _absent(document: Document) -> Iterator[str]:
         reasons.setdefault(f"{n['case']}: {n['reason']}", []).append(str(n["severity"]))
     for reason, severities in reasons.items():
         yield f"Not available, {reason} (severities {', '.join(severities)})."
+    if not document["ranks"]:
+        yield "Nothing is ranked: that takes two monitors on the same sets."
     for s in document["skipped"]:
         yield f"{s['name']} is skipped: {s['reason']}."
     if unranked := document["statistics"]["incomplete"]:

@@ -50,11 +50,15 @@ def cell(value: Any) -> str:
 def heading(document: Document) -> str:
     """What was measured, and how."""
     promise = document["promise"]
+    thresholds = (
+        f"Certified: at most {promise['false_alarms']:.3g} false alarms at confidence "
+        f"{promise['confidence']:.3g}; native: the threshold that the method brings."
+        if document["bundle"] is None
+        else f"In the place of certified thresholds are those of the bundle {document['bundle']}, "
+        "as it was compiled."
+    )
     return (
         f"{document['benchmark']}: {len(document['sets'])} benchmark sets, "
         f"{len(document['ranks'])} monitors ranked. Specific: {document['oracles']['specific']}; "
-        f"overall: {document['oracles']['overall']}. Alarm: {document['alarm']}. "
-        f"Certified: at most {promise['false_alarms']:.3g} false alarms at confidence "
-        f"{promise['confidence']:.3g}; "
-        "native: the threshold that the method brings."
+        f"overall: {document['oracles']['overall']}. Alarm: {document['alarm']}. {thresholds}"
     )

@@ -101,7 +101,7 @@ def kinds(document: Document, oracle: str) -> Table:
     present = [k for k in registry.KINDS if any(s["kind"] == k for s in document["sets"])]
     rows = []
     for monitor in _order(document):
-        results = of[monitor]
+        results = of.get(monitor, [])
         areas = [r["auroc"] for r in results if r["auroc"] is not None]
         rows.append((
             monitor, _three(_mcc(results)),
@@ -138,7 +138,7 @@ def alarms(document: Document, case: str) -> Table:
             row: list[Any] = [monitor, threshold]
             for oracle in ORACLES:
                 of = [r if threshold == CERTIFIED else r[NATIVE]
-                      for r in _by_monitor(document, oracle, case)[monitor]]  # fmt: skip
+                      for r in _by_monitor(document, oracle, case).get(monitor, [])]  # fmt: skip
                 if any(r is None for r in of):
                     break
                 row += [_three(_mcc(of)), *(_three(_mean(of, k)) for k in keys[1:])]

@@ -13,6 +13,7 @@ import pytest
 from edgemon.bench.farm.compiled import Compiled
 from edgemon.bench.farm.publish import publish
 from edgemon.bench.farm.run import complete
+from edgemon.bench.farm.show import markdown
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -162,6 +163,9 @@ def test_a_bundle_is_judged_by_its_own_artifact(tmp_path: Path) -> None:
     assert whole["auroc"] is None
     assert all(whole["fp"] >= a["fp"] for a in alone)
     assert compiled["monitors"][0]["name"] == "msp_t"
+    page = (tmp_path / "out" / "farm.md").read_text()
+    assert "In the place of certified thresholds are those of the bundle" in page
+    assert "Certified: at most" not in page
 
 
 def test_a_monitor_of_another_package_is_in_the_same_tables(
@@ -198,6 +202,23 @@ def test_rows_that_have_a_fault_as_they_are(tmp_path: Path) -> None:
     assert real["accuracy"] > 0.8  # they have labels
     assert (novel["kind"], novel["accuracy"], fog["fault"]) == ("novelty", None, "fog")
     assert novel["wrong"] >= 40  # a novel row always is
+
+
+def test_nothing_available_is_said_and_no_traceback(tmp_path: Path) -> None:
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL.replace("fog = [3]", ""))
+    found = document("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
+    assert (found["sets"], found["results"], found["ranks"]) == ([], [], [])
+    assert len(found["not_available"]) == 2
+    assert "Nothing is ranked" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_one_monitor_is_not_ranked(found: dict[str, Any]) -> None:
+    alone = {**found, "results": [r for r in found["results"] if r["monitor"] == "box"]}
+    complete(alone, 0)
+    assert (alone["ranks"], alone["critical_difference"]) == ([], None)
+    assert any("Nothing is ranked" in s for s in alone["sentences"])
+    assert "mean MCC by kind" in markdown(alone, [])
 
 
 def test_what_is_left_out_is_said(found: dict[str, Any]) -> None:
