@@ -340,16 +340,40 @@ def op_times(
 def op_bounds(
     cc: Annotated[str | None, typer.Option("--cc", help="C compiler; default cc.")] = None,
     only: Annotated[str, typer.Option("--only", help="Only ops whose name contains this.")] = "",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Of interleaved timing.")] = 60,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", min=1, help="Of interleaved timing; default 60.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            help="Instead: instructions on this target's emulator, as its profile builds, at -O2 "
+            "and at -O3.",
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Each op of the C runtime beside plain C at -O3, beside -Os and beside reading its bytes."""
+    from edgemon.bench.bounds import on_target
     from edgemon.bench.bounds import run as study
+    from edgemon.bench.errors import BenchError
     from edgemon.compiler.terminal import Terminal
 
-    terminal = Terminal(as_json=json)
+    terminal = Terminal(as_json=json, markdown=markdown)
+    if target is not None:
+        if cc is not None or rounds is not None:
+            raise BenchError(
+                "op-bounds --target: counts instructions with the target's own compiler, without "
+                "--cc and --rounds; leave them out"
+            )
+        with terminal.stage("counting instructions") as progress:
+            counted = on_target.measure(target, only, progress)
+        on_target.show(terminal, counted)
+        terminal.document(counted.to_json())
+        return
     with terminal.stage("timing ops and plain C") as progress:
-        found = study.measure(cc, only, rounds, progress)
+        found = study.measure(cc, only, rounds or study.ROUNDS, progress)
     study.show(terminal, found)
     terminal.document(study.to_json(found))
 

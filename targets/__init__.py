@@ -2,6 +2,7 @@
 runs its programs here."""
 
 from edgemon.targets.emulation import run as run_artifact
+from edgemon.targets.emulation import run_counted
 from edgemon.targets.emulator import Emulator
 from edgemon.targets.errors import TargetError
 from edgemon.targets.footprint import Footprint, measure
@@ -26,5 +27,5 @@ __all__ = [
     "DEFAULT", "KILOBYTE_LIMITS", "MICROSECOND_LIMITS", "PARTS", "Budget", "Emulator", "Footprint",
     "Instructions", "OpTimes", "Outcome", "Target", "TargetError", "between", "load", "measure",
     "missing", "name_of", "names", "outcome_of", "packed", "read", "results_crc", "run_artifact",
-    "runs_here", "taps_file",
+    "run_counted", "runs_here", "taps_file",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from edgemon.runtime.monitor import Monitor
@@ -12,8 +13,8 @@ from edgemon.targets.emulator import BOARDS
 from edgemon.targets.errors import TargetError
 from edgemon.targets.harness_lines import Instructions, Outcome, Rows, between, outcome_of, packed
 from edgemon.targets.profile import Target
-from edgemon.targets.program import Program, build, runs_here
-from edgemon.targets.toolchain import missing
+from edgemon.targets.program import Program, TooSmallError, build, linked, runs_here
+from edgemon.targets.toolchain import amalgamate, missing
 
 SECONDS = 900  # after which an emulator is stopped
 
@@ -39,6 +40,26 @@ def run(target: Target, artifact: bytes, rows: Rows) -> Outcome:
         counts, unread = _counts(folder, len(data))
         name = "this machine" if native else program.emulator.description
         return outcome_of(monitor, lines, name, counts, "" if counts else why or unread)
+
+
+def run_counted(
+    target: Target, sources: Sequence[Path], folder: Path
+) -> tuple[list[str], list[int]]:
+    """A program of the runtime with all ops and of sources in C, with a main(): what it printed, in
+    the harness's frame, and the instructions between each pair of its ``MARKS``. Raises TargetError
+    if something is missing, fails, or does not fit, or if nothing counts."""
+    amalgamate(target, folder, None)
+    try:
+        program = linked(target, sources, (), folder)
+    except TooSmallError as error:
+        raise TargetError(
+            f"target {target.name}: the program does not fit into the memory of {error}; fewer may"
+        ) from None
+    plugin, why = _plugin(program, folder)
+    if not plugin:
+        raise TargetError(f"target {target.name}: nothing counts instructions: {why}")
+    lines = printed(target, [*_emulated(program, plugin), str(program.path)], folder)
+    return lines, [int(v) for v in (folder / "counts").read_text().split()]
 
 
 def _plugin(program: Program, folder: Path) -> tuple[list[str], str]:

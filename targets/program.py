@@ -66,13 +66,20 @@ def build(
     )  # fmt: skip
     sources = BOARDS / "harness.c", BOARDS / "artifact.S"
     try:
-        path, emulator = link(target, sources, defines, folder)
+        return linked(target, sources, defines, folder)
     except TooSmallError as error:
         raise TargetError(
             f"target {target.name}: the artifact ({len(artifact):,} bytes), its workspace "
             f"({workspace_bytes:,}) and a row of its taps ({row_bytes:,}) do not fit into the "
             f"memory of {error}"
         ) from None
+
+
+def linked(
+    target: Target, sources: Sequence[Path], defines: Sequence[str], folder: Path
+) -> Program:
+    """As ``link``, of sources that have ``MARKS``."""
+    path, emulator = link(target, sources, defines, folder)
     return Program(path, emulator, _marks(target, path, folder))
 
 
