@@ -78,9 +78,9 @@ EM_INLINE int32_t outside_int(uint32_t dtype, const void *x, const void *lower, 
                               const em_i32 *weight, size_t start, uint32_t dims) {
     int32_t worst = INT32_MIN;
     for (uint32_t d = 0; d < dims; d++) {
-        const int32_t v = em_int_at(dtype, x, d);
-        const int32_t below = em_int_at(dtype, lower, start + d) - v;
-        const int32_t above = v - em_int_at(dtype, upper, start + d);
+        const int32_t v = em_int_of(dtype, x, d);
+        const int32_t below = em_int_of(dtype, lower, start + d) - v;
+        const int32_t above = v - em_int_of(dtype, upper, start + d);
         const int32_t distance = (below > above ? below : above) * weight[d];
         worst = distance > worst ? distance : worst;
     }
@@ -163,8 +163,9 @@ EM_RUN(boxes) {
         *(em_f32 *)out = boxes_f32(x, (const em_f32 *)lower, (const em_f32 *)upper,
                                    (const em_f32 *)weight, first[0], first[1]);
     } else {
-        EM_OF_INTS(x.dtype, dtype,
-                   *(em_i32 *)out = nearest_int(dtype, x, lower, upper, iw, first[0], first[1]));
+        EM_OF_EACH_INT(x.dtype, dtype,
+                       *(em_i32 *)out =
+                           nearest_int(dtype, x, lower, upper, iw, first[0], first[1]));
     }
 }
 #endif

@@ -40,7 +40,7 @@ EM_INLINE void affine_wide(uint32_t dtype, em_value x, const em_i16 *weight, con
         const em_i16 *w = weight + (size_t)k * x.length;
         int32_t sum = bias[k];
         for (uint32_t i = 0; i < x.length; i++) {
-            sum += em_int_at(dtype, x.data, i) * w[i];
+            sum += em_int_of(dtype, x.data, i) * w[i];
         }
         out[k] = sum;
     }
@@ -89,7 +89,7 @@ EM_RUN(affine) {
     if (em_is_f32(x.dtype)) {
         affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
     } else if (EM_SMALL || x.dtype == EM_I32) {
-        EM_OF_INTS(x.dtype, dtype, affine_wide(dtype, x, w, b, node->length, sum));
+        EM_OF_EACH_INT(x.dtype, dtype, affine_wide(dtype, x, w, b, node->length, sum));
     } else {
         EM_OF_INTS(x.dtype, dtype, affine_narrow(dtype, x, w, b, node->length, sum));
     }

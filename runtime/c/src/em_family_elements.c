@@ -158,7 +158,7 @@ EM_RUN(to_f32) {
         for (uint32_t i = 0; i < x.length; i++) {
             real[i] = ((const em_f32 *)x.data)[i] * scale;
         }
-    } else if (!EM_SMALL && em_size_of(x.dtype) < 4 && em_magnitude(zero) < 0x10000) {
+    } else if (em_size_of(x.dtype) < 4 && em_magnitude(zero) < 0x10000) {
         EM_OF_INTS(x.dtype, dtype, real_of_codes(dtype, x, zero, scale, real));
     } else {
         for (uint32_t i = 0; i < x.length; i++) {

@@ -119,12 +119,12 @@ EM_INLINE void add_leaf(const forest *f, uint32_t at) {
 }
 
 /* Does x exceed the threshold of an inner node? `dtype` is a constant at each call. */
-EM_INLINE uint32_t goes_right(uint32_t dtype, const void *x, em_tree_node node) {
-    const uint32_t feature = node.child & 0xFFFF;
+EM_INLINE uint32_t goes_right(uint32_t dtype, const void *x, const em_tree_node *node) {
+    const uint32_t feature = node->child & 0xFFFF;
     if (em_is_f32(dtype)) {
-        return (uint32_t)(((const em_f32 *)x)[feature] > em_float_of(node.threshold));
+        return (uint32_t)(((const em_f32 *)x)[feature] > em_float_of(node->threshold));
     }
-    return (uint32_t)(em_int_at(dtype, x, feature) > (int32_t)node.threshold);
+    return (uint32_t)(em_int_at(dtype, x, feature) > (int32_t)node->threshold);
 }
 #endif
 
@@ -137,7 +137,7 @@ EM_INLINE uint32_t step(uint32_t dtype, const void *x, const em_tree_node *nodes
     if (em_is_f32(dtype) && left == at) {
         node.threshold = EM_NAN;
     }
-    return left + goes_right(dtype, x, node);
+    return left + goes_right(dtype, x, &node);
 }
 
 /* Four trees at a time: a step waits for memory, and the other three fill the wait. The small form
@@ -187,10 +187,13 @@ EM_INLINE void sum_early(uint32_t dtype, const void *x, const forest *f) {
     int32_t sum = 0;
     for (uint32_t t = 0; t < f->trees; t++) {
         size_t at = f->roots[t].node;
-        em_tree_node node = nodes[at];
-        for (size_t left = node.child >> 16; left != at; left = node.child >> 16) {
+        for (;;) {
+            const em_tree_node *node = nodes + at;
+            const size_t left = node->child >> 16;
+            if (left == at) {
+                break;
+            }
             at = left + goes_right(dtype, x, node);
-            node = nodes[at];
         }
         if (f->outputs == 1) {
             sum += f->values[at];

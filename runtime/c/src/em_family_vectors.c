@@ -8,18 +8,30 @@
 /* ---- argmax, max ---------------------------------------------------------------------------- */
 
 #if EM_HAS(ARGMAX) || EM_HAS(MAX)
-/* Element i as a whole number, in the order of the elements. */
-EM_SHARED int32_t order_at(uint32_t dtype, const void *x, size_t i) {
-    return em_is_f32(dtype) ? em_rank_of(((const em_f32 *)x)[i]) : em_int_at(dtype, x, i);
-}
-
-EM_SHARED int32_t largest(uint32_t dtype, const void *x, uint32_t n) {
-    int32_t top = order_at(dtype, x, 0);
+EM_INLINE int32_t largest_int(uint32_t dtype, const void *x, uint32_t n) {
+    int32_t top = em_int_of(dtype, x, 0);
     for (uint32_t i = 1; i < n; i++) {
-        const int32_t v = order_at(dtype, x, i);
+        const int32_t v = em_int_of(dtype, x, i);
         top = v > top ? v : top;
     }
     return top;
+}
+
+/* The largest as a whole number, in the order of the elements. */
+EM_SHARED int32_t largest(uint32_t dtype, const void *x, uint32_t n) {
+    int32_t top = 0;
+    if (em_is_f32(dtype)) {
+        return em_largest_rank((const em_f32 *)x, n);
+    }
+    EM_OF_EACH_INT(dtype, type, top = largest_int(type, x, n));
+    return top;
+}
+#endif
+
+#if EM_HAS(ARGMAX)
+EM_TYPES(argmax) {
+    c->result = (em_facts){EM_I32, 1, em_width(c->x.length)};
+    return em_is_number(c->x);
 }
 
 /* As EM_OF_INTS, of floats too. */
@@ -30,12 +42,10 @@ EM_SHARED int32_t largest(uint32_t dtype, const void *x, uint32_t n) {
     } else {                                                                                       \
         EM_OF_INTS(given, dtype, __VA_ARGS__);                                                     \
     }
-#endif
 
-#if EM_HAS(ARGMAX)
-EM_TYPES(argmax) {
-    c->result = (em_facts){EM_I32, 1, em_width(c->x.length)};
-    return em_is_number(c->x);
+/* Element i as a whole number, in the order of the elements. */
+EM_SHARED int32_t order_at(uint32_t dtype, const void *x, size_t i) {
+    return em_is_f32(dtype) ? em_rank_of(((const em_f32 *)x)[i]) : em_int_at(dtype, x, i);
 }
 
 /* Where the largest comes first; below n even if memory changed since that was found. */
@@ -64,7 +74,7 @@ EM_TYPES(max) {
 
 EM_RUN(max) {
     em_i32 *top = (em_i32 *)out;
-    OF_NUMBERS(x.dtype, dtype, *top = largest(dtype, x.data, x.length));
+    *top = largest(x.dtype, x.data, x.length);
     if (em_is_f32(x.dtype)) {
         *(em_f32 *)out = em_of_rank(*top);
     }
@@ -115,8 +125,9 @@ EM_TABLES(reduce) {
 EM_INLINE void reduce_halfwords(em_value x, uint32_t channels, uint32_t first, em_i32 *out) {
     int32_t sum[REDUCE_LANES] = {0};
     for (uint32_t at = first; at < x.length; at += channels) {
+        const em_i16 *v = (const em_i16 *)x.data + at; /* at + l might wrap */
         for (uint32_t l = 0; l < REDUCE_LANES; l++) {
-            sum[l] += ((const em_i16 *)x.data)[at + l];
+            sum[l] += v[l];
         }
     }
     memcpy(out + first, sum, sizeof sum);
@@ -159,7 +170,7 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
     for (; c < channels; c++) {
         int32_t sum = 0;
         for (uint32_t at = c; at < x.length; at += channels) {
-            sum += em_int_at(dtype, x.data, at);
+            sum += em_int_of(dtype, x.data, at);
         }
         out[c] = sum;
     }
@@ -263,7 +274,7 @@ EM_RUN(reduce) {
     if (em_is_f32(x.dtype)) {
         reduce_f32(x, node->length, (em_f32 *)out);
     } else {
-        EM_OF_INTS(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
+        EM_OF_EACH_INT(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
     }
 }
 #endif
@@ -298,18 +309,24 @@ EM_TABLES(gather) {
 
 EM_INLINE void gather_int(uint32_t dtype, const void *x, const em_u32 *index, uint32_t n,
                           em_i32 *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = em_int_at(dtype, x, index[i]);
+    uint32_t i = 0;
+    for (; !EM_SMALL && n - i >= 4; i += 4, index += 4, out += 4) { /* four before any is stored */
+        const int32_t a = em_int_of(dtype, x, index[0]), b = em_int_of(dtype, x, index[1]);
+        const int32_t c = em_int_of(dtype, x, index[2]), d = em_int_of(dtype, x, index[3]);
+        out[0] = a;
+        out[1] = b;
+        out[2] = c;
+        out[3] = d;
+    }
+    for (; i < n; i++) {
+        *out++ = em_int_of(dtype, x, *index++);
     }
 }
 
 EM_RUN(gather) {
     const em_u32 *index = (const em_u32 *)em_data_of(m, node, 0);
-    if (em_is_f32(x.dtype)) { /* words alike */
-        gather_int(EM_I32, x.data, index, node->length, (em_i32 *)out);
-    } else {
-        EM_OF_INTS(x.dtype, dtype, gather_int(dtype, x.data, index, node->length, (em_i32 *)out));
-    }
+    const uint32_t words = em_is_f32(x.dtype) ? EM_I32 : x.dtype; /* alike */
+    EM_OF_EACH_INT(words, dtype, gather_int(dtype, x.data, index, node->length, (em_i32 *)out));
 }
 #endif
 
@@ -336,10 +353,14 @@ EM_TYPES(concat) {
     return em_is_f32(c->x.dtype) ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y);
 }
 
-EM_INLINE void widen(uint32_t dtype, em_value x, em_i32 *out) {
+EM_INLINE void widen_int(uint32_t dtype, em_value x, em_i32 *out) {
     for (uint32_t i = 0; i < x.length; i++) {
-        out[i] = em_int_at(dtype, x.data, i);
+        out[i] = em_int_of(dtype, x.data, i);
     }
+}
+
+EM_SHARED void widen(em_value x, em_i32 *out) {
+    EM_OF_EACH_INT(x.dtype, dtype, widen_int(dtype, x, out));
 }
 
 /* The elements of x, then those of y; integers become i32. */
@@ -350,7 +371,7 @@ EM_RUN(concat) {
         memcpy(words + x.length, y.data, (size_t)y.length * 4);
         return;
     }
-    EM_OF_INTS(x.dtype, dtype, widen(dtype, x, words));
-    EM_OF_INTS(y.dtype, dtype, widen(dtype, y, words + x.length));
+    widen(x, words);
+    widen(y, words + x.length);
 }
 #endif

@@ -66,23 +66,73 @@ EM_INLINE uint32_t em_next_reversed(uint32_t reversed, uint32_t length) {
 
 #if EM_SMALL
 
-#define EM_SUM_LEVELS 21u /* n <= 2^20 */
+#define EM_SUM_LEVELS 17u /* n <= 2^20 in eights */
+
+#define EM_LEAF_OF(term)                                                                           \
+    case term:                                                                                     \
+        do {                                                                                       \
+            *v++ = em_term_at(term, &own, at);                                                     \
+            at += apart;                                                                           \
+        } while (at < end);                                                                        \
+        break;
+
+/* The terms at `at`, which is below n, `at + apart` and so on, `room` at most, then zeros. */
+EM_INLINE void em_leaf(em_term term, const em_terms *t, size_t at, size_t apart, size_t n, float *v,
+                       uint32_t room) {
+    const em_terms own = *t; /* stores to v cannot change it */
+    size_t past = at + room * apart;
+    size_t end = past < n ? past : n;
+    if (term == EM_STRIDED) { /* by places, not by terms */
+        at *= own.stride;
+        apart *= own.stride;
+        end *= own.stride;
+        past *= own.stride;
+        term = EM_PLAIN;
+    }
+    switch (term) {
+        EM_LEAF_OF(EM_PRODUCT)
+        EM_LEAF_OF(EM_SQUARE)
+        EM_LEAF_OF(EM_SQUARE_OF_CODE)
+        EM_LEAF_OF(EM_EXP_BELOW)
+    case EM_STRIDED:
+        EM_LEAF_OF(EM_PLAIN)
+    }
+    for (; at < past; at += apart) {
+        *v++ = 0.0f;
+    }
+}
 
 /* The halvings are a balanced binary tree whose leaves come in bit-reversed order: `pending` holds
- * the subtrees that wait for their siblings. */
+ * the subtrees that wait for their siblings. A leaf is the last three halvings' eight terms, or
+ * all terms where they are fewer. */
 EM_ONCE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
-    float pending[EM_SUM_LEVELS];
-    uint32_t waiting = 0, length = 1, reversed = 0;
-    while (length < n) {
-        length *= 2;
+    float pending[EM_SUM_LEVELS + 8], *v = pending; /* and a leaf's terms, at v */
+    const uint32_t room = n > 4 ? 8 : n > 2 ? 4 : n;
+    uint32_t leaves = 1, reversed = 0;
+    while (leaves * 8 < n) {
+        leaves *= 2;
     }
-    for (uint32_t j = 0; j < length; j++) {
-        float sum = reversed < n ? em_term_at(term, t, reversed) : 0.0f;
-        for (uint32_t k = j; k & 1; k >>= 1) {
-            sum = pending[--waiting] + sum;
+    for (uint32_t j = 0; j < leaves; j++) {
+        em_leaf(term, t, reversed, leaves, n, v, room);
+        if (n > 4) {
+            v[0] = v[0] + v[4];
+            v[1] = v[1] + v[5];
+            v[2] = v[2] + v[6];
+            v[3] = v[3] + v[7];
         }
-        pending[waiting++] = sum;
-        reversed = em_next_reversed(reversed, length);
+        if (n > 2) {
+            v[0] = v[0] + v[2];
+            v[1] = v[1] + v[3];
+        }
+        if (n > 1) {
+            v[0] = v[0] + v[1];
+        }
+        for (uint32_t k = j; k & 1; k >>= 1) {
+            v--;
+            v[0] = v[0] + v[1];
+        }
+        v++;
+        reversed = em_next_reversed(reversed, leaves);
     }
     return pending[0];
 }
