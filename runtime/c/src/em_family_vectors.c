@@ -318,8 +318,8 @@ EM_INLINE void gather_int(uint32_t dtype, const void *x, const em_u32 *index, ui
         out[2] = c;
         out[3] = d;
     }
-    for (; i < n; i++) {
-        *out++ = em_int_of(dtype, x, *index++);
+    for (; i < n; i++, index++, out++) {
+        *out = em_int_of(dtype, x, *index);
     }
 }
 
