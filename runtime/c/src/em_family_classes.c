@@ -230,9 +230,9 @@ static uint32_t count_bits(uint32_t v) {
     return (v * UINT32_C(0x01010101)) >> 24;
 }
 
-EM_RUN(hamming) {
+/* A function of its own, lest every op has its pattern on the stack. */
+EM_ONCE uint32_t nearest_pattern(const em_monitor *m, const em_node *node, em_value x, uint32_t c) {
     const em_table *t = em_table_at(m, node->first_table);
-    const uint32_t c = (uint32_t) * (const em_i32 *)y.data;
     const uint32_t classes = t[3].count - 1;
     const uint32_t bits = t[1].count > 0 ? t[1].count / classes : x.length;
     const uint32_t words = (bits + 31) / 32;
@@ -253,6 +253,11 @@ EM_RUN(hamming) {
         }
         nearest = apart < nearest ? apart : nearest;
     }
-    *(em_i32 *)out = (int32_t)nearest;
+    return nearest;
+}
+
+EM_RUN(hamming) {
+    const uint32_t c = (uint32_t) * (const em_i32 *)y.data;
+    *(em_i32 *)out = (int32_t)nearest_pattern(m, node, x, c);
 }
 #endif
