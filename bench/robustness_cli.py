@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 
 from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
+from edgemon.compiler.commands.reading_options import (
+    ClassNames,
+    LabelOrder,
+    Preprocessing,
+    reading_of,
+)
 
 
 def robustness(
@@ -29,15 +35,9 @@ def robustness(
     rows: Annotated[int, typer.Option(min=1, help="Right rows of each class, at most.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of every two classes.")] = 200,
     label_column: LabelColumn = None,
-    preprocess: Annotated[
-        str, typer.Option(help="Of a model; a bundle knows its own. As in `compile --preprocess`.")
-    ] = "",
-    label_order: Annotated[
-        str, typer.Option(help="Order of a model's classes: numeric or string.")
-    ] = "numeric",
-    classes: Annotated[
-        str, typer.Option(help="Names of a model's classes in its order, as in `compile`.")
-    ] = "",
+    preprocess: Preprocessing = "",
+    label_order: LabelOrder = "numeric",
+    classes: ClassNames = "",
     full_scale: Annotated[
         int, typer.Option(min=1, max=255, help="The value of full brightness in the images.")
     ] = 255,
@@ -61,15 +61,12 @@ def robustness(
     from edgemon.bench.robustness import page, study
     from edgemon.bench.robustness.properties import parse
     from edgemon.bench.robustness.show import show
-    from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.terminal import Terminal
     from edgemon.compiler.trust import requirements
-    from edgemon.compiler.trust.answers import Reading
-    from edgemon.runtime.preprocess import Preprocess
 
     terminal = Terminal(as_json=json, markdown=markdown)
     wanted = requirements.parse(require)
-    reading = Reading(Preprocess.parse(preprocess), label_order, parse_names(classes))
+    reading = reading_of(preprocess, label_order, classes)
     plan = study.Plan(
         tuple(parse(properties)), combine, rows, pairs, full_scale, resume, seed, workers
     )

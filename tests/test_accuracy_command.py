@@ -164,6 +164,18 @@ def test_labels_by_entropy_feed_the_published_method_alone(folder: Path, bundle:
     assert "prediction_powered" not in names
 
 
+def test_a_folder_for_rows_that_are_no_images_is_refused_and_not_made(
+    bundle: Path, folder: Path
+) -> None:
+    floats, out = bundle.parent / "floats.npz", bundle.parent / "to_label"
+    with np.load(folder / "unlabelled.npz") as arrays:
+        np.savez(floats, x=arrays["x"][:40].astype(np.float32))
+    given = ("accuracy", "label", bundle, "--data", floats, "--rows", "5")
+    assert "--out labels.csv" in refused(*given, "--out", out)
+    assert not out.exists()
+    assert document(*given, "--out", bundle.parent / "labels.csv")["rows"]
+
+
 def test_a_signed_bundle_must_be_signed_again(bundle: Path, folder: Path) -> None:
     key = bundle.parent / "key.pem"
     create(key)

@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 
 from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
+from edgemon.compiler.commands.reading_options import (
+    ClassNames,
+    LabelOrder,
+    Preprocessing,
+    reading_of,
+)
 
 app = typer.Typer()
 
@@ -20,15 +26,9 @@ def trust(
     ],
     data: Annotated[str, typer.Option(help=f"Labelled rows: {DATA_HELP}.")],
     label_column: LabelColumn = None,
-    preprocess: Annotated[
-        str, typer.Option(help="Of models; a bundle knows its own. As in `compile --preprocess`.")
-    ] = "",
-    label_order: Annotated[
-        str, typer.Option(help="Order of a model's classes: numeric or string.")
-    ] = "numeric",
-    classes: Annotated[
-        str, typer.Option(help="Names of a model's classes in its order, as in `compile`.")
-    ] = "",
+    preprocess: Preprocessing = "",
+    label_order: LabelOrder = "numeric",
+    classes: ClassNames = "",
     scenario: Annotated[
         str, typer.Option(help="Classes by the label (true) or by the answer (predicted).")
     ] = "true",
@@ -54,12 +54,9 @@ def trust(
 ) -> None:
     """What is the confidence of a model worth, and of the answers that its monitors let pass?"""
     from edgemon.compiler.commands import trust as measuring
-    from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.terminal import Terminal
-    from edgemon.compiler.trust.answers import Reading
-    from edgemon.runtime.preprocess import Preprocess
 
-    reading = Reading(Preprocess.parse(preprocess), label_order, parse_names(classes))
+    reading = reading_of(preprocess, label_order, classes)
     measuring.measure(
         models, data, reading, label_column=label_column, scenario=scenario, alpha=alpha,
         beta=beta, prior=prior, joint=joint, require=require, html=html, seed=seed,

@@ -35,7 +35,6 @@ def estimating(digits_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_a_drive_into_noise_and_back(estimating: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     drive = (
         "accuracy-drive", estimating, "--data", DATA, "--out", tmp_path / "out", "--images",
         "600", "--fault", "contrast", "--full-scale", "16", "--labels", "0.2", "--reset",
@@ -60,7 +59,6 @@ def test_a_drive_into_noise_and_back(estimating: Path, tmp_path: Path) -> None:
 
 
 def test_mistakes_are_said(digits_bundle: Path, estimating: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     given = ("--data", DATA, "--out", tmp_path)
     assert "edgemon accuracy fit" in refused("accuracy-drive", digits_bundle, *given)
     drive = ("accuracy-drive", estimating, *given)

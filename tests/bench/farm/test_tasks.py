@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import distributed
 import numpy as np
 import pytest
 
@@ -149,7 +150,6 @@ def test_a_key_is_of_what_is_read_and_of_nothing_else(spec: Path, tmp_path: Path
 
 def test_a_worker_that_is_killed_costs_its_task_alone(spec: Path, tmp_path: Path) -> None:
     """Two workers of a scheduler, one killed in the middle: the same content as here."""
-    distributed = pytest.importorskip("distributed")
     local, store = tmp_path / "local", tmp_path / "store"
     run = ("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
     wanted = document(*run, "--store", local)
