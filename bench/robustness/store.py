@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from edgemon.bench.robustness.judge import Answered, Judge
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.trust.judge import Answered, Judge
 
 ENDING = ".npz"
 
@@ -48,6 +48,6 @@ def _read(path: Path) -> Answered | None:
     try:
         with np.load(path, allow_pickle=False) as kept:
             found = dict(kept)
-        return Answered(found["predicted"], found["confidence"], found.get("passed"))
+        return Answered(found["p"], found["predicted"], found.get("passed"))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

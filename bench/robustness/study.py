@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.bench.robustness import together
-from edgemon.bench.robustness.judge import Answered, on_disk, open_judge
 from edgemon.bench.robustness.properties import Change, changed
 from edgemon.bench.robustness.store import Store
+from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
-from edgemon.compiler.trust.answers import Reading
+from edgemon.compiler.trust.judge import Answered, Reading, open_judge
 
 Array = npt.NDArray[Any]
 Document = dict[str, Any]
@@ -65,6 +66,7 @@ def run(
             path, data, reading, scratch, label_column=label_column, workers=plan.workers,
             reporter=reporter,
         )  # fmt: skip
+        _require_images(rows)
         combine, combiner, values = together.find(plan.combine, judge.classes.names)
         store = Store(plan.resume)
         with reporter.stage("answering the images as they are"):
@@ -80,7 +82,7 @@ def run(
                 made = changed(
                     images, change, seed=plan.seed, rows=sample.numbers, full_scale=plan.full_scale
                 )
-                with on_disk(made, scratch) as moved:
+                with _on_disk(made, scratch) as moved:
                     found.append((change, store.answers(judge, moved, str(change))))
                 progress(done, len(plan.changes))
     names = judge.classes.names
@@ -119,6 +121,22 @@ def figures(document: Document) -> dict[str, float | None]:
     for line in document["global"]:
         found[f"global({line['property']}={line['value']:g})"] = line["rate"]
     return found
+
+
+def _require_images(rows: Dataset) -> None:
+    if len(rows.shape) not in (3, 4) or rows.dtype != np.uint8:
+        raise BenchError(
+            f"{rows.source}: robustness is about images of bytes, (N, H, W) or (N, H, W, C); these "
+            f"rows are {rows.dtype} of the shape {rows.shape}"
+        )
+
+
+@contextmanager
+def _on_disk(images: npt.NDArray[np.uint8], scratch: Path) -> Iterator[Dataset]:
+    """Images as rows, while the block lasts."""
+    with tempfile.TemporaryDirectory(dir=scratch) as name:
+        np.save(Path(name, "x.npy"), images)
+        yield load(str(Path(name, "x.npy")), Path(name))
 
 
 def _sampled(right: Array, labels: Array, plan: Plan) -> Array:

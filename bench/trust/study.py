@@ -28,8 +28,9 @@ from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.errors import MissingPackageError
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.trust.answers import Reading, answers
+from edgemon.compiler.trust.answers import answers
 from edgemon.compiler.trust.document import describe
+from edgemon.compiler.trust.judge import Reading
 from edgemon.runtime.preprocess import Preprocess
 
 Document = dict[str, Any]
@@ -97,9 +98,7 @@ def _of(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         scratch = Path(name)
         for title, data in _rows(subject, root, scratch, seed, reporter):
-            found = answers(
-                root / subject.model, data, reading, workers=workers, seed=seed, reporter=reporter
-            )
+            found = answers(root / subject.model, data, reading, workers=workers, reporter=reporter)
             yield describe(title, found, seed=seed)
 
 

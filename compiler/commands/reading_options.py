@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from edgemon.compiler.trust.answers import Reading
+    from edgemon.compiler.trust.judge import Reading
 
 Preprocessing = Annotated[
     str,
@@ -27,7 +27,7 @@ ClassNames = Annotated[
 def reading_of(preprocess: str, label_order: str, classes: str) -> Reading:
     """What these options say. Raises EdgemonError."""
     from edgemon.compiler.data.classes import parse_names
-    from edgemon.compiler.trust.answers import Reading
+    from edgemon.compiler.trust.judge import Reading
     from edgemon.runtime.preprocess import Preprocess
 
     return Reading(Preprocess.parse(preprocess), label_order, parse_names(classes))

@@ -10,8 +10,9 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.statistics.trust import SCENARIOS
 from edgemon.compiler.terminal import Terminal
 from edgemon.compiler.trust import page, requirements
-from edgemon.compiler.trust.answers import Reading, answers
+from edgemon.compiler.trust.answers import answers
 from edgemon.compiler.trust.document import describe, figures
+from edgemon.compiler.trust.judge import Reading
 
 WORST = 3  # classes that a table names
 
@@ -29,8 +30,7 @@ def measure(
     models = []
     for path, name in zip(paths, _names(paths), strict=True):
         found = answers(
-            path, data, reading, label_column=label_column, workers=workers, seed=seed,
-            reporter=terminal,
+            path, data, reading, label_column=label_column, workers=workers, reporter=terminal
         )  # fmt: skip
         with terminal.stage(f"measuring {name}"):
             models.append(

@@ -1,47 +1,66 @@
-"""A model or a bundle that answers changed images, opened once."""
+"""A model or a bundle that answers rows, opened once."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.output_folder import is_bundle
 from edgemon.compiler.bundle_rows import load_rows, record_loaded
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.errors import DataError
 from edgemon.compiler.estimation.observed import of_recording
 from edgemon.compiler.models import open_model
+from edgemon.compiler.models.graph import Tensor
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.models.tap_rules import suggest
 from edgemon.compiler.recording.probabilities import softmax_vectors
 from edgemon.compiler.recording.recorder import Recorder
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.trust.answers import Reading
+from edgemon.runtime.preprocess import Preprocess
 
-Array = npt.NDArray[Any]
-Bytes = npt.NDArray[np.uint8]
+CONFIDENCE = "of the logits where they can be tapped"  # a part of the key of a model's answers
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows reach a model that has no bundle; as the options of ``compile`` of these names."""
+
+    preprocess: Preprocess = Preprocess()  # noqa: RUF009 - immutable
+    label_order: str = "numeric"
+    classes: tuple[str, ...] | None = None
+    kernels: str = "xnnpack"
 
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """n answers: class, its probability, and where monitors let it pass (None without)."""
+    """n answers: softmax vectors (n, classes), classes (n,), and where monitors let them pass
+    (None without monitors)."""
 
+    p: npt.NDArray[np.float64]
     predicted: npt.NDArray[np.int64]
-    confidence: npt.NDArray[np.float64]
     passed: npt.NDArray[np.bool_] | None
+
+    @property
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """(n,): the probability of the class that was answered."""
+        found: npt.NDArray[np.float64] = self.p[
+            np.arange(len(self.p)), np.maximum(self.predicted, 0)
+        ]
+        return found
 
 
 class Judge(Protocol):
-    """What answers. ``key``: a hash of all that its answers depend on, besides the images."""
+    """What answers. ``key``: a hash of all that its answers depend on, besides the rows."""
 
     classes: Classes
     key: str
@@ -49,16 +68,15 @@ class Judge(Protocol):
     def rows(self, data: str, label_column: str | None) -> Dataset:
         """Rows as this model reads them."""
 
-    def answer(self, rows: Dataset) -> Answered:
+    def answer(self, rows: Dataset, reporter: Reporter = ...) -> Answered:
         """Of rows of such a kind; their labels are not read."""
 
 
 def open_judge(
-    path: Path, data: str, reading: Reading, scratch: Path, *, label_column: str | None,
-    workers: int, reporter: Reporter,
+    path: Path, data: str, reading: Reading, scratch: Path, *, label_column: str | None = None,
+    workers: int = 2, reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> tuple[Judge, Dataset, npt.NDArray[np.int64]]:  # fmt: skip
-    """The judge, images (n, H, W[, C]) of bytes on disk, and the class of each label, -1 for none.
-    Raises EdgemonError."""
+    """The judge, labelled rows, and the class of each label, -1 for none. Raises EdgemonError."""
     own: Judge = (
         _OfBundle(path, scratch, workers, reporter)
         if is_bundle(path)
@@ -66,21 +84,8 @@ def open_judge(
     )
     rows = own.rows(data, label_column)
     if rows.y is None:
-        raise BenchError(f"{data}: has no labels, so that right answers are unknown")
-    if len(rows.shape) not in (3, 4) or rows.dtype != np.uint8:
-        raise BenchError(
-            f"{data}: robustness is about images of bytes, (N, H, W) or (N, H, W, C); these rows "
-            f"are {rows.dtype} of the shape {rows.shape}"
-        )
+        raise DataError(f"{data}: has no labels, so that right answers are unknown")
     return own, rows, own.classes.positions(rows)
-
-
-@contextmanager
-def on_disk(images: Bytes, scratch: Path) -> Iterator[Dataset]:
-    """Images as rows, while the block lasts."""
-    with tempfile.TemporaryDirectory(dir=scratch) as name:
-        np.save(Path(name, "x.npy"), images)
-        yield load(str(Path(name, "x.npy")), Path(name))
 
 
 class _OfBundle:
@@ -96,12 +101,14 @@ class _OfBundle:
             self._bundle, data, self._scratch, label_column=label_column, reporter=self._reporter
         )
 
-    def answer(self, rows: Dataset) -> Answered:
+    def answer(self, rows: Dataset, reporter: Reporter = Reporter()) -> Answered:  # noqa: B008
         with tempfile.TemporaryDirectory(dir=self._scratch) as name:
             plain = replace(rows, y=None)
-            recording = record_loaded(self._bundle, plain, Path(name), workers=self._workers)
+            recording = record_loaded(
+                self._bundle, plain, Path(name), workers=self._workers, reporter=reporter
+            )
             seen = of_recording(self._bundle, plain, recording, seed=0)
-        return _answered(seen.p, seen.predicted, seen.passed)
+        return Answered(seen.p, seen.predicted, seen.passed)
 
 
 class _OfModel:
@@ -114,7 +121,7 @@ class _OfModel:
         self._reading, self._scratch = reading, scratch
         self._workers, self._reporter = workers, reporter
         self.classes = Classes((), ())  # known once there are rows
-        how = f"{reading.preprocess.to_json()}{reading.label_order}{reading.kernels}"
+        how = f"{reading.preprocess.to_json()}{reading.label_order}{reading.kernels}{CONFIDENCE}"
         self.key = hashlib.sha256(self._model.content + how.encode()).hexdigest()
 
     def rows(self, data: str, label_column: str | None) -> Dataset:
@@ -130,25 +137,32 @@ class _OfModel:
             given=self._reading.classes, of_model=self._model.class_names,
             warn=self._reporter.warn,
         )  # fmt: skip
-        recorder = self._recorder()
+        recorder = self._recorder(self._scratch)
         recorder.settle(numbered["rows"], None)
         self._model = recorder.model
+        path = self._scratch / self._model.tapped_name
+        self._tapped = self._model.with_taps(_tensors(self._model), path)
         return numbered["rows"]
 
-    def answer(self, rows: Dataset) -> Answered:
-        found = self._recorder().record(self._model.untapped(), replace(rows, y=None))
-        p = softmax_vectors(found, self._model.output_kind)
-        return _answered(p, found.predicted.astype(np.int64), None)
+    def answer(self, rows: Dataset, reporter: Reporter = Reporter()) -> Answered:  # noqa: B008
+        with (
+            tempfile.TemporaryDirectory(dir=self._scratch) as name,
+            reporter.stage("recording") as progress,
+        ):
+            plain = replace(rows, y=None)
+            found = self._recorder(Path(name)).record(self._tapped, plain, progress)
+            p = softmax_vectors(found, self._model.output_kind)
+            return Answered(p, found.predicted.astype(np.int64), None)
 
-    def _recorder(self) -> Recorder:
+    def _recorder(self, scratch: Path) -> Recorder:
         return Recorder(
-            self._model, self._scratch, self._reading.preprocess,
+            self._model, scratch, self._reading.preprocess,
             self._model.kernels(self._reading.kernels), self.classes, workers=self._workers,
             seed=0,
         )  # fmt: skip
 
 
-def _answered(
-    p: Array, predicted: npt.NDArray[np.int64], passed: npt.NDArray[np.bool_] | None
-) -> Answered:
-    return Answered(predicted, p[np.arange(len(p)), np.maximum(predicted, 0)], passed)
+def _tensors(model: Model) -> tuple[Tensor, ...]:
+    """The output, and the logits where they can be tapped: probabilities of integers saturate."""
+    own = model.graph.tensors[model.graph.outputs[0]]
+    return tuple(dict.fromkeys((own, *suggest(model.graph).get("logits", ()))))
