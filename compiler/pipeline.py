@@ -29,6 +29,7 @@ from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
+from edgemon.compiler.last_bits import code_errors, kernel_sets
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.models.graph import Tensor
@@ -53,7 +54,6 @@ from edgemon.compiler.recording.recorder import (
 )
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.taps.choice import ChosenTaps
 
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
@@ -107,14 +107,14 @@ def compile_bundle(
             recorder, tapped, target, classes, fitted, recorded, kernels, options, reporter
         )
         proof = _prove(fitted, emitted, recorder, tapped, splits, recorded, reporter)
-        with reporter.stage("measuring robustness"):
-            robustness = _robustness(fitted, recorder, tapped, recorded, splits, kernels)
+        with reporter.stage("measuring the last bits"):
+            last_bits = _last_bits(fitted, recorder, tapped, recorded, splits, kernels)
         results = manifests.results(
             model=recorder.model, tapped=tapped, sources=sources, options=options, look=look,
             own_labels=recorder.own_labels, decision=decision, accuracy=accuracy, given=splits,
             rows=recorded.finite, budget=budget, fitted=fitted, left_out=left_out,
             realised=_realised(fitted, recorded.finite.test, splits.test, options),
-            drift=emitted.drift, robustness=robustness, proof=proof, self_test=emitted.self_test,
+            drift=emitted.drift, last_bits=last_bits, proof=proof, self_test=emitted.self_test,
             artifact=emitted.artifact, onnx=emitted.onnx,
             cost=Bill(fitted.program, target.times).together(),
         )  # fmt: skip
@@ -238,10 +238,10 @@ def _prove(
         return {**proof.to_json(), **recorder.compare_outputs(tapped, splits.test)}
 
 
-def _robustness(
+def _last_bits(
     fitted: Fitted, recorder: Recorder, tapped: TappedModel, recorded: Recorded,
     splits: Splits[Dataset], kernels: Sequence[str],
-) -> schema.Robustness:  # fmt: skip
+) -> schema.LastBits:  # fmt: skip
     sample = code_errors.sample(recorded.finite.test, recorder.seed)
     judges = len(fitted.judges)
     lsb = code_errors.measure(fitted.program, sample, judges, recorder.seed)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.last_bits.tables import show_last_bits
 from edgemon.compiler.proof.self_test import MutationScore
-from edgemon.compiler.robustness.tables import show_robustness
 from edgemon.compiler.terminal import Terminal, percent
 
 # Findings of which the terminal has told already.
@@ -53,7 +53,7 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
         )
     _show_groups(terminal, manifest)
     _show_comparison(terminal, manifest, time)
-    show_robustness(terminal, manifest["robustness"])
+    show_last_bits(terminal, manifest["last_bits"])
     _show_drift(terminal, manifest["drift"])
     proof, peak = manifest["proof"], manifest["peak_memory_bytes"]
     terminal.note(

@@ -355,7 +355,7 @@ class KernelSet(TypedDict):
     false_alarm_rate: float | None  # of the verdict, on what is right under this set
 
 
-class Robustness(TypedDict):
+class LastBits(TypedDict):
     """How much verdicts depend on the last bits of the taps."""
 
     lsb: CodeErrors | None  # null without an integer tap
@@ -448,7 +448,7 @@ class Results(TypedDict):
     realised: Realised
     drift: Drift | None  # null without a drift test
     accuracy_fit: AccuracyFit | None  # null until `accuracy fit`
-    robustness: Robustness
+    last_bits: LastBits
     proof: Proof
     self_test: SelfTest
     bytes: Sizes

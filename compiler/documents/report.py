@@ -219,7 +219,7 @@ class Numbers(TypedDict):
     comparison: list[manifest.Candidate]  # of fusions' signals
     left_out: list[manifest.LeftOut]
     drift: manifest.Drift | None  # null without a drift test
-    robustness: manifest.Robustness
+    last_bits: manifest.LastBits
     by_class: list[ClassReport]
     trust: TrustReport
     cost: CostReport

@@ -86,7 +86,7 @@ def collect(
         "comparison": manifest["comparison"],
         "left_out": manifest["left_out"],
         "drift": manifest["drift"],
-        "robustness": manifest["robustness"],
+        "last_bits": manifest["last_bits"],
         "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
         "trust": describe_trust(
             rows.test,

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.report import figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
-from edgemon.compiler.robustness.tables import tables
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
@@ -42,7 +42,7 @@ def render(document: schema.Report) -> str:
         quality=Markup(figures.quality(document)),
         monitors=[_monitor(m, i) for i, m in enumerate(document["monitors"])],
         uncalibrated=[m["name"] for m in document["monitors"] if m["threshold_from"] == "method"],
-        robustness=list(tables(document["robustness"])),
+        last_bits=list(tables(document["last_bits"])),
         together=_confusion(document["together"]["verdicts"]),
         split_names=SPLITS,
         least_trusted=_least_trusted(document["trust"]),

@@ -32,7 +32,7 @@ from tests.tiny_tflite import W2, write_tiny
 ENTRIES = {
     "plain": ("drift.measured", "model.fixed_inputs.w2", "options.inputs.w2"),
     "fusion": (
-        "comparison.0.quality", "robustness.kernels.1", "robustness.lsb", "monitors.1.alone",
+        "comparison.0.quality", "last_bits.kernels.1", "last_bits.lsb", "monitors.1.alone",
         "drift", "budget.kilobytes", "input.spread", "input.better", "left_out.0",
     ),
     "classes": ("monitors.0.class_thresholds", "groups.drawn", "realised.by_set"),

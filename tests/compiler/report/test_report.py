@@ -22,6 +22,7 @@ from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitted import Fitted
+from edgemon.compiler.last_bits import code_errors, kernel_sets
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.promise.realised import realised
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
@@ -32,7 +33,6 @@ from edgemon.compiler.report import collect, render
 from edgemon.compiler.report.distribution import BINS, histogram
 from edgemon.compiler.report.facts import Fact, Table, facts
 from edgemon.compiler.report.findings import findings
-from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.compiler.statistics.metrics import measure
 from edgemon.runtime.evaluation import Verdict
 from edgemon.targets import OpTimes
@@ -55,7 +55,7 @@ class Case:
     page: str
 
 
-def robustness_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
+def last_bits_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
     judges = len(fitted.judges)
     lsb = code_errors.measure(fitted.program, rows, judges)
     same = kernel_sets.compare(fitted.program, judges, "builtin", rows, rows)
@@ -97,7 +97,7 @@ def make_case(
         "clipped_share": None, "input": None,
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
-        "robustness": robustness_json(fitted, rows.test),
+        "last_bits": last_bits_json(fitted, rows.test),
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },

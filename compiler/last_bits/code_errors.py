@@ -84,7 +84,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Robustness:
+class CodeErrors:
     """What errors of integer taps change on some rows."""
 
     rows: int
@@ -102,7 +102,7 @@ def sample(rows: Recording, seed: int) -> Recording:
     return rows.take(np.sort(chosen))
 
 
-def measure(program: Program, rows: Recording, judges: int, seed: int = 0) -> Robustness | None:
+def measure(program: Program, rows: Recording, judges: int, seed: int = 0) -> CodeErrors | None:
     """What errors of 1 to 3 LSB in the integer taps change; None without such a tap."""
     integer = tuple(t.name for t in program.taps if t.dtype != "float32")
     if not integer:
@@ -114,7 +114,7 @@ def measure(program: Program, rows: Recording, judges: int, seed: int = 0) -> Ro
             rng = np.random.default_rng([seed, k])
             after = evaluate_blocks(program, _moved(blocks(program, rows), draw, k, rng))
             effects.append(Effect(k, error, Changes.between(program, judges, before, after)))
-    return Robustness(len(rows), seed, integer, tuple(effects))
+    return CodeErrors(len(rows), seed, integer, tuple(effects))
 
 
 def _moved(

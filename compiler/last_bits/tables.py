@@ -1,4 +1,4 @@
-"""Robustness as tables, for the terminal and for the report."""
+"""Errors of the last bits as tables, for the terminal and for the report."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def tables(robustness: schema.Robustness) -> Iterator[Table]:
+def tables(found: schema.LastBits) -> Iterator[Table]:
     """The tables of a manifest's entry: errors that were added, then kernel sets."""
-    lsb, sets = robustness["lsb"], robustness["kernels"]
+    lsb, sets = found["lsb"], found["kernels"]
     if lsb is not None:
         rows = [
             (f"{_size(e)} LSB, {e['error']}", *_changes(e["changes"], lsb["rows"]))
@@ -48,12 +48,12 @@ def tables(robustness: schema.Robustness) -> Iterator[Table]:
         )  # fmt: skip
 
 
-def show_robustness(terminal: Terminal, robustness: schema.Robustness) -> None:
+def show_last_bits(terminal: Terminal, found: schema.LastBits) -> None:
     """The tables on standard output."""
-    for table in tables(robustness):
+    for table in tables(found):
         terminal.table(table.columns, table.rows, title=table.title)
-    kernels = robustness["certified_kernels"]
-    if robustness["kernels"]:
+    kernels = found["certified_kernels"]
+    if found["kernels"]:
         terminal.note(f"calibrated thresholds hold under each of {', '.join(kernels)}")
 
 

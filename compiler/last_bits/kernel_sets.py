@@ -13,11 +13,11 @@ import numpy as np
 
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.last_bits.code_errors import Changes
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.robustness.code_errors import Changes
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.tflite_classifier import KERNELS
 

@@ -15,13 +15,13 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitted import Fitted
+from edgemon.compiler.last_bits import code_errors, kernel_sets
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, MissPromise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.robustness import code_errors, kernel_sets
 from edgemon.runtime.evaluation import Verdict
 from tests.command_line import edgemon, refused
 from tests.compiler.monitors.test_contract import TAPS
@@ -171,7 +171,7 @@ def test_the_command_certifies_and_says_so(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert "verdicts that flip under errors of the integer taps, of 279 test rows" in result.stdout
     assert "hold under each of xnnpack, reference, builtin" in result.stdout
-    found = json.loads((out / "manifest.json").read_text())["robustness"]
+    found = json.loads((out / "manifest.json").read_text())["last_bits"]
     assert found["certified_kernels"] == ["xnnpack", "reference", "builtin"]
     own, *others = found["kernels"]
     assert (own["kernels"], own["values_changed"], own["largest_lsb"]) == ("xnnpack", 0, 0)
