@@ -291,10 +291,11 @@ _SHAPED: tuple[
 ] = (
     ("affine", _EVERY, ((8, 64), (64, 1), (64, 10), (64, 64), (200, 10), (512, 32)), _affine),
     ("wide affine", ("int16",), ((10, 10), (64, 10), (64, 64), (256, 10)), _wide_affine),
-    ("affine", FLOATS, ((1, 1), (9, 9), (10, 43), (43, 10), (60, 10)), _affine),
+    ("affine", FLOATS, ((1, 1), (9, 9), (10, 43), (43, 10), (60, 10), (84, 10)), _affine),
     ("distances", FLOATS, ((9, 10), (12, 40), (43, 10)), _distances),
     ("reduce", _EVERY, ((64, 64), (1024, 16), (4096, 64), (3072, 3), (16384, 16)), _reduce),
-    ("distances", FLOATS, ((8, 10), (32, 40), (64, 10), (64, 80), (128, 10)), _distances),
+    ("reduce", FLOATS, ((2000, 20), (3136, 64)), _reduce),  # 10 x 10 and 7 x 7 positions
+    ("distances", FLOATS, ((8, 10), (32, 40), (64, 10), (64, 80), (84, 80), (128, 10)), _distances),
     ("kernels", FLOATS, ((20, 20), (80, 8), (320, 8), (640, 4), (1280, 4)), _kernels),
     ("tables", FLOATS, ((8, 16), (16, 64), (64, 32)), _lookups),
     ("logsumexp", FLOATS, ((10, 1), (43, 1), (80, 10), (640, 10), (200, 1)), _logsumexp),

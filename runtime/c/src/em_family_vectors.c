@@ -177,15 +177,22 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
 }
 
 #if !EM_SMALL
-#define MEAN_LANES 8u
+#define MEAN_LANES 16u
 #define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
 
-/* The halving sum of eight positions, `apart` numbers from one to the next. */
-EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, size_t apart, float *sum) {
+/* The halving sum of eight positions, `apart` numbers from one to the next; of those behind the
+ * fourth, which stand `left` numbers from x on or farther, nothing is there. */
+EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, size_t apart, size_t left,
+                            float *sum) {
+    static const em_f32 none[MEAN_LANES] = {0};
+    const em_f32 *upper[4];
+    for (size_t r = 0; r < 4; r++) {
+        const size_t at = (4 + r) * apart;
+        upper[r] = at < left ? x + at : none;
+    }
     for (uint32_t l = 0; l < lanes; l++) {
-        const float a = x[l] + x[l + 4 * apart], b = x[l + apart] + x[l + 5 * apart];
-        const float c = x[l + 2 * apart] + x[l + 6 * apart];
-        const float d = x[l + 3 * apart] + x[l + 7 * apart];
+        const float a = x[l] + upper[0][l], b = x[l + apart] + upper[1][l];
+        const float c = x[l + 2 * apart] + upper[2][l], d = x[l + 3 * apart] + upper[3][l];
         const float even = a + c, odd = b + d;
         sum[l] = even + odd;
     }
@@ -202,19 +209,9 @@ EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t posit
     }
     uint32_t j = 0;
     do {
-        float *sum = pending + (size_t)waiting * lanes;
-        if (reversed + 7 * leaves < positions) {
-            sum_of_eight(lanes, x + (size_t)reversed * channels, (size_t)leaves * channels, sum);
-        } else {
-            float row[8 * MEAN_LANES];
-            for (uint32_t r = 0; r < 8; r++) {
-                const uint32_t at = reversed + r * leaves;
-                for (uint32_t l = 0; l < lanes; l++) {
-                    row[r * lanes + l] = at < positions ? x[(size_t)at * channels + l] : 0.0f;
-                }
-            }
-            sum_of_eight(lanes, row, lanes, sum);
-        }
+        const size_t first = (size_t)reversed * channels, end = (size_t)positions * channels;
+        sum_of_eight(lanes, x + first, (size_t)leaves * channels, end - first,
+                     pending + (size_t)waiting * lanes);
         waiting = em_add_complete(pending, lanes, waiting + 1, j);
         reversed = em_next_reversed(reversed, leaves);
     } while (++j < leaves);
@@ -257,6 +254,9 @@ static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
     }
     for (; c + MEAN_LANES <= channels; c += MEAN_LANES) {
         mean_side_by_side(MEAN_LANES, v + c, positions, channels, share, out + c);
+    }
+    for (; c + 8 <= channels; c += 8) {
+        mean_side_by_side(8, v + c, positions, channels, share, out + c);
     }
     for (; c + 4 <= channels; c += 4) {
         mean_side_by_side(4, v + c, positions, channels, share, out + c);

@@ -186,25 +186,29 @@ EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_
 }
 
 /* Eight rows of eight terms, `apart` terms from one row to the next, after their three halvings.
- * Behind the last of n terms are zeros. */
+ * The first four are below n, whole; of the others, what is behind the last of n terms is zero. */
 EM_INLINE void em_sum_of_rows(em_term term, const em_terms *t, size_t first, size_t apart, size_t n,
                               float *sum) {
-    float v[EM_SUM_ROWS];
-    if (first + 7 * apart + EM_SUM_LANES <= n) {
+    float v[EM_SUM_ROWS / 2];
+    const size_t behind = first + 4 * apart;
+    if (behind + 3 * apart + EM_SUM_LANES <= n) {
         for (size_t r = 0; r < 4; r++) {
-            const size_t at = first + r * apart;
             for (size_t l = 0; l < EM_SUM_LANES; l++) {
-                const float upper = em_term_at(term, t, at + l);
-                v[r * EM_SUM_LANES + l] = upper + em_term_at(term, t, at + 4 * apart + l);
+                const float lower = em_term_at(term, t, first + r * apart + l);
+                v[r * EM_SUM_LANES + l] = lower + em_term_at(term, t, behind + r * apart + l);
             }
         }
     } else {
-        for (size_t r = 0; r < 8; r++) {
-            const size_t at = first + r * apart;
-            em_row_of_terms(term, t, at < n ? at : n, n, v + r * EM_SUM_LANES);
+        float upper[EM_SUM_ROWS / 2];
+        for (size_t r = 0; r < 4; r++) {
+            const size_t at = behind + r * apart;
+            em_row_of_terms(term, t, at < n ? at : n, n, upper + r * EM_SUM_LANES);
         }
-        for (size_t k = 0; k < 4 * EM_SUM_LANES; k++) {
-            v[k] = v[k] + v[k + 4 * EM_SUM_LANES];
+        for (size_t r = 0; r < 4; r++) {
+            for (size_t l = 0; l < EM_SUM_LANES; l++) {
+                const float lower = em_term_at(term, t, first + r * apart + l);
+                v[r * EM_SUM_LANES + l] = lower + upper[r * EM_SUM_LANES + l];
+            }
         }
     }
     for (size_t k = 0; k < 2 * EM_SUM_LANES; k++) {
