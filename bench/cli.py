@@ -11,6 +11,7 @@ from edgemon.bench.bench_cli import bench
 from edgemon.bench.farm_cli import farm
 from edgemon.bench.robustness_cli import robustness
 from edgemon.bench.study_cli import accuracy_drive, accuracy_signals, accuracy_study, trust_study
+from edgemon.bench.sweep_options import Jobs, Scheduler, Store
 
 app = typer.Typer()
 
@@ -158,6 +159,9 @@ def compare(
     ] = 0.05,
     confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    scheduler: Scheduler = "local",
+    jobs: Jobs = 1,
+    store: Store = None,
     seed: Annotated[int, typer.Option(help="Of splits, monitors and intervals.")] = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -166,15 +170,18 @@ def compare(
     from edgemon.bench.compare.panel import PanelOptions
     from edgemon.bench.compare.run import compare as run_comparison
     from edgemon.bench.compare.show import show
+    from edgemon.bench.sweep.engine import Engine
+    from edgemon.bench.sweep.store import stored
     from edgemon.compiler.promise.thresholds import FalseAlarmPromise
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json, markdown=markdown)
-    document = run_comparison(
-        spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
-        options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
-        reporter=terminal,
-    )  # fmt: skip
+    with stored(Engine(scheduler, jobs), store) as (engine, folder):
+        document = run_comparison(
+            spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
+            options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
+            engine=engine, store=folder, reporter=terminal,
+        )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from edgemon.bench.sweep_options import Jobs, Scheduler, Store
+
 
 def farm(
     spec: Annotated[
@@ -30,13 +32,9 @@ def farm(
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write verdict files, for `evaluate`.")
     ] = False,
-    scheduler: Annotated[
-        str, typer.Option(help="local, or the address of a Dask scheduler, as tcp://host:8786.")
-    ] = "local",
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Folder of answers by content, from which a later run resumes."),
-    ] = None,
+    scheduler: Scheduler = "local",
+    jobs: Jobs = 1,
+    store: Store = None,
     false_alarm: Annotated[
         float, typer.Option(help="Promise: at most this share of right answers alarms.")
     ] = 0.05,
@@ -56,17 +54,18 @@ def farm(
     from edgemon.bench.farm.output import prepare, save
     from edgemon.bench.farm.publish import require_publishable
     from edgemon.bench.farm.run import farm as run
-    from edgemon.bench.farm.scheduling import LOCAL, require
     from edgemon.bench.farm.show import show
+    from edgemon.bench.sweep.engine import Engine
     from edgemon.compiler.promise.thresholds import FalseAlarmPromise
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json, markdown=markdown)
     if publish is not None:
         require_publishable(publish)
-    require(scheduler)
+    engine = Engine(scheduler, jobs)
+    engine.require()
     prepare(out)
-    if scheduler != LOCAL and store is None:
+    if engine.elsewhere and store is None:
         store = out / "store"
     if store is not None:
         require_parquet()
@@ -74,7 +73,7 @@ def farm(
     document, measured = run(
         spec, root=root, cases=tuple(filter(None, map(str.strip, cases.split(",")))),
         bundle=bundle,
-        wishes=Wishes(prevalence, out / "verdicts" if verdicts else None, scheduler, store),
+        wishes=Wishes(prevalence, out / "verdicts" if verdicts else None, engine, store),
         options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
         reporter=terminal,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from edgemon.bench.compare.spec import NOVEL, Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import Classes, resolve
 from edgemon.compiler.data.images import Pictures
-from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.loading import Dataset, files_of, load
 from edgemon.compiler.data.splits import KEEP, align_classes, without_overlap
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import InputSpec, Preprocess
@@ -112,12 +112,20 @@ def _read(
     folder = root / spec
     if (folder / X).is_file() and (folder / Y).is_file():
         found = load(str(_joined(folder, scratch)), scratch, label_column="-1", group=group)
-    elif folder.exists():
-        found = load(str(folder), scratch, pictures=pictures, group=group)
     else:
-        files = ",".join(str(root / f.strip()) for f in spec.split(","))
-        found = load(files, scratch, pictures=pictures, group=group)
+        found = load(_below(spec, root), scratch, pictures=pictures, group=group)
     return replace(found, source=spec)
+
+
+def files_below(spec: str, root: Path) -> list[Path]:
+    """The files and folders that data of a case are read from."""
+    return files_of(_below(spec, root))
+
+
+def _below(spec: str, root: Path) -> str:
+    if (root / spec).exists():
+        return str(root / spec)
+    return ",".join(str(root / f.strip()) for f in spec.split(","))
 
 
 def _joined(folder: Path, scratch: Path) -> Path:

@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from edgemon.bench.compare.averages import average
-from edgemon.bench.compare.case import run_case
 from edgemon.bench.compare.measures import Numbers
 from edgemon.bench.compare.panel import Document, PanelOptions
 from edgemon.bench.compare.spec import Spec
+from edgemon.bench.compare.steps import CaseStep, do, do_and_store
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.errors import MissingPackageError
+from edgemon.bench.sweep.engine import Engine
 from edgemon.compiler.reporter import Reporter
-from edgemon.runtime.errors import EdgemonError
 
 
 def compare(
@@ -25,25 +24,32 @@ def compare(
     cases: Sequence[str] = (),
     resplits: int | None = None,
     options: PanelOptions = PanelOptions(),  # noqa: B008 - frozen
+    engine: Engine = Engine(),  # noqa: B008 - frozen
+    store: Path | None = None,
     reporter: Reporter,
 ) -> Document:
     """The JSON document of ``compare --json``. Empty ``cases`` mean all; ``resplits`` replaces
     the specification's. A case whose model needs TensorFlow is skipped, with a warning, where that
-    is not installed."""
+    is not installed. Cases are done by ``engine``, and found again in ``store``."""
     spec = Spec.read(path, root).only(list(cases))
     if resplits is not None:
         if not 1 <= resplits <= 1000:
             raise BenchError(f"--resplits {resplits}: 1 to 1000 are possible")
         spec = replace(spec, cases=tuple(replace(c, resplits=resplits) for c in spec.cases))
-    done, skipped = [], []
-    for case in spec.cases:
-        try:
-            done.append(run_case(case, spec.root, options, reporter))
-        except MissingPackageError as error:
-            reporter.warn(f"case {case.name!r} is skipped: {error}")
-            skipped.append({"name": case.name, "reason": str(error)})
-        except EdgemonError as error:
-            raise BenchError(f"case {case.name!r}: {error}") from None
+    steps = [CaseStep(case, spec.root, options, store) for case in spec.cases]
+    done: list[Document] = []
+    skipped: list[Document] = []
+    answers = engine.each(
+        steps, lambda step: do(step, reporter), do_and_store, spec.name, reporter
+    )  # fmt: skip
+    for step, found in zip(steps, answers, strict=True):
+        if isinstance(found, str):
+            reporter.warn(f"case {step.case.name!r} is skipped: {found}")
+            skipped.append({"name": step.case.name, "reason": found})
+        else:
+            done.append(found)
+    if engine.elsewhere:
+        reporter.note("times were measured beside other steps: take those of a run without --jobs")
     names = dict.fromkeys(c["group"] for c in done if c["group"])
     return {
         "comparison": spec.name,

@@ -14,10 +14,10 @@ import numpy as np
 from edgemon.bench.farm.answers import Answers
 from edgemon.bench.farm.compiled import Judgement
 from edgemon.bench.farm.measures import ORACLES, Rows, judge
-from edgemon.bench.farm.scheduling import LOCAL, run
 from edgemon.bench.farm.subjects import Judge
 from edgemon.bench.farm.system import alone, system
-from edgemon.bench.farm.work import Place, Task, Workshop
+from edgemon.bench.farm.work import Place, Task, Workshop, do, do_and_store
+from edgemon.bench.sweep.engine import Engine
 from edgemon.bench.verdicts import write
 from edgemon.compiler.reporter import Reporter
 
@@ -27,12 +27,12 @@ CLEAN = "none"
 
 @dataclass(frozen=True)
 class Wishes:
-    """How a benchmark is run: the ``prevalence`` of a further MCC, a folder for verdict files, the
-    scheduler, and a folder of stored answers."""
+    """How a benchmark is run: the ``prevalence`` of a further MCC, a folder for verdict files, who
+    does the tasks, and a folder of stored answers."""
 
     prevalence: float = 0.1
     verdicts: Path | None = None
-    scheduler: str = LOCAL
+    engine: Engine = Engine()  # noqa: RUF009 - frozen
     store: Path | None = None
 
 
@@ -63,7 +63,9 @@ def run_case(place: Place, wishes: Wishes, reporter: Reporter) -> Judged:
             Task(place, piece, monitors, shop.key(piece, monitors), wishes.store)
             for piece in pieces
         ]  # fmt: skip
-        clean, *answers = run(tasks, wishes.scheduler, shop, reporter)
+        clean, *answers = wishes.engine.each(
+            tasks, lambda task: do(task, shop), do_and_store, case.name, reporter
+        )  # fmt: skip
         assert isinstance(clean, Answers)
         with reporter.stage(f"{case.name}: judging") as progress:
             _of_clean(case.name, clean, found)

