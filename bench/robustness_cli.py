@@ -59,8 +59,8 @@ def robustness(
 ) -> None:
     """What breaks answers that were right: one property at a time, and two answers together."""
     from edgemon.bench.robustness import page, study
-    from edgemon.bench.robustness.properties import parse
     from edgemon.bench.robustness.show import show
+    from edgemon.compiler.faults.properties import parse
     from edgemon.compiler.terminal import Terminal
     from edgemon.compiler.trust import requirements
 

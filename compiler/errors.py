@@ -21,6 +21,10 @@ class DataError(CompileError):
     """Data that cannot be read, or that does not fit the model."""
 
 
+class FaultError(CompileError):
+    """A change of images that is unknown, or that cannot be made of these."""
+
+
 class ParityError(EdgemonError):
     """Two implementations of the same monitor differ where they promise not to."""
 

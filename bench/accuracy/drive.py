@@ -18,7 +18,6 @@ import numpy.typing as npt
 from edgemon.bench.accuracy.drive_coverage import Rows, coverage
 from edgemon.bench.accuracy.drive_figure import draw
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import registry
 from edgemon.bench.replicate.figure import require_matplotlib
 from edgemon.bench.shift.run import all_of, unseen_images
 from edgemon.compiler.bundle.bundle import Bundle
@@ -26,6 +25,7 @@ from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.emit import flat
+from edgemon.compiler.faults import registry
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, percent

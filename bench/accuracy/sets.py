@@ -13,10 +13,10 @@ import numpy.typing as npt
 from edgemon.bench.accuracy.spec import Case, UserSet
 from edgemon.bench.accuracy.surrogate import Surrogate
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import attacks
-from edgemon.bench.faults.registry import make
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
+from edgemon.compiler.faults import attacks
+from edgemon.compiler.faults.registry import make
 from edgemon.compiler.reporter import Reporter
 
 Array = npt.NDArray[Any]

@@ -15,12 +15,12 @@ from sklearn.neural_network import MLPRegressor
 
 from edgemon.bench.accuracy.sets import Rows
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import registry
 from edgemon.compiler.accuracy import table
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.estimation.observed import Observed, observe, watched
+from edgemon.compiler.faults import registry
 from edgemon.compiler.methods.accuracy import AccuracyEnsemble
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.metrics import auroc

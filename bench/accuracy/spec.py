@@ -29,7 +29,7 @@ from typing import Any
 
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults.registry import find
+from edgemon.compiler.faults.registry import find
 
 
 @dataclass(frozen=True)

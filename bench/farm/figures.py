@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from edgemon.bench.farm.compiled import CERTIFIED
 from edgemon.bench.farm.measures import OVERALL
 from edgemon.bench.farm.tables import PAPERS
-from edgemon.bench.faults import registry
+from edgemon.compiler.faults import registry
 from edgemon.compiler.report.figures import DASHES, INK, MUTED, SERIES, inline_figure
 
 Document = dict[str, Any]

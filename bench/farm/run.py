@@ -13,8 +13,8 @@ from edgemon.bench.farm.ranking import HEADLINE, Results, find, statistics
 from edgemon.bench.farm.sentences import sentences
 from edgemon.bench.farm.spec import FarmSpec
 from edgemon.bench.farm.work import Place
-from edgemon.bench.faults import registry
 from edgemon.compiler.errors import MissingPackageError
+from edgemon.compiler.faults import registry
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import RESAMPLES as MCC_RESAMPLES
 from edgemon.runtime.errors import EdgemonError

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from edgemon.bench.compare.rows import CaseRows
 from edgemon.bench.errors import BenchError
 from edgemon.bench.farm.spec import FarmCase, Wanted
-from edgemon.bench.faults import registry
-from edgemon.bench.faults.attacks import NotAvailableError, Target, attacked
-from edgemon.bench.faults.image import Bytes
 from edgemon.compiler.data.classes import to_classes
 from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults import registry
+from edgemon.compiler.faults.attacks import NotAvailableError, Target, attacked
+from edgemon.compiler.faults.image import Bytes
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
 
@@ -121,7 +122,7 @@ class CaseSets:
                 rows=self.base.numbers.tolist(), full_scale=self._case.full_scale,
                 frame=frame[0],
             )  # fmt: skip
-        except BenchError as error:
+        except FaultError as error:
             raise NotAvailableError(str(error)) from None
 
     def _attacked(self, wanted: Wanted) -> Bytes:

@@ -25,7 +25,8 @@ from typing import Any
 from edgemon.bench.compare.spec import Case, Spec
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import attacks, registry
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults import attacks, registry
 from edgemon.runtime.preprocess import Preprocess
 
 ROWS, FEWEST_ROWS, MOST_ROWS = 500, 20, 100_000
@@ -121,7 +122,7 @@ def _wanted(path: Path, table: Any) -> list[Wanted]:
         if most is None:
             try:
                 fault = registry.find(name)
-            except BenchError as error:
+            except FaultError as error:
                 more = f", and the attacks {', '.join(attacks.SEVERITIES)}"
                 raise BenchError(f"{path}: [faults]: {error}{more}") from None
             most, name = fault.severities, fault.name

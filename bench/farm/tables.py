@@ -10,7 +10,7 @@ from typing import Any
 from edgemon.bench.farm.compiled import CERTIFIED, NATIVE
 from edgemon.bench.farm.measures import COSTS, ORACLES, OVERALL
 from edgemon.bench.farm.ranking import EVERY, HEADLINE, find
-from edgemon.bench.faults import registry
+from edgemon.compiler.faults import registry
 
 Document = dict[str, Any]
 PAPERS = ("box", "odin_t")  # of the published benchmark's three monitors, those that there are

@@ -24,9 +24,9 @@ from edgemon.bench.farm.answers import Answers
 from edgemon.bench.farm.sets import CaseSets, FaultRows
 from edgemon.bench.farm.spec import FarmCase, FarmSpec, Wanted
 from edgemon.bench.farm.subjects import Judge, OfBundle, OfCase, Subject
-from edgemon.bench.faults import registry
-from edgemon.bench.faults.attacks import NotAvailableError
 from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.faults import registry
+from edgemon.compiler.faults.attacks import NotAvailableError
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
 from edgemon.bench.robustness import together
-from edgemon.bench.robustness.properties import Change, changed
 from edgemon.bench.robustness.store import Store
 from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.faults.properties import Change, changed
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.trust.judge import Answered, Reading, open_judge

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import registry
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
@@ -22,6 +21,7 @@ from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.documents.manifest import RunLength
+from edgemon.compiler.faults import registry
 from edgemon.compiler.promise.drift.choice import measure_run_length
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.compiler.recording.evaluation import evaluate

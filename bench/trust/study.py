@@ -23,10 +23,10 @@ import numpy as np
 
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
-from edgemon.bench.faults.registry import find, make
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import load
 from edgemon.compiler.errors import MissingPackageError
+from edgemon.compiler.faults.registry import find, make
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.trust.answers import answers
 from edgemon.compiler.trust.document import describe

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgemon.bench.faults.registry import make
+from edgemon.compiler.faults.registry import make
 from tests.command_line import DATA, MODEL, document, edgemon, refused
 from tests.conftest import DEMO
 

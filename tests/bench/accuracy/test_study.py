@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgemon.bench.accuracy.spec import read
-from edgemon.bench.errors import BenchError
+from edgemon.runtime.errors import EdgemonError
 from tests.command_line import document, refused
 from tests.conftest import DEMO, ROOT
 
@@ -80,7 +80,7 @@ def test_the_description_that_ships_is_read() -> None:
 def test_a_wrong_description_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
     spec = tmp_path / "s.toml"
     spec.write_text(CASE.replace(old, new, 1))
-    with pytest.raises(BenchError, match=said):
+    with pytest.raises(EdgemonError, match=said):
         read(spec, DEMO)
 
 

@@ -78,7 +78,9 @@ def test_the_mistakes_that_people_make(tmp_path: Path) -> None:
     assert "images of bytes" in refused("robustness", MODEL, "--data", table)
     np.savez(table, x=np.zeros((20, 8, 8), np.uint8))
     assert "has no labels" in refused("robustness", MODEL, "--data", table)
-    assert "unknown fault" in refused("robustness", MODEL, "--data", DATA, "--properties", "rain")
+    assert "no property 'rain'" in refused(
+        "robustness", MODEL, "--data", DATA, "--properties", "rain"
+    )
 
 
 def test_mnist_breaks_where_it_was_measured_elsewhere(shared: Path) -> None:

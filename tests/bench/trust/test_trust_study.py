@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from edgemon.bench.errors import BenchError
 from edgemon.bench.trust.study import read
+from edgemon.runtime.errors import EdgemonError
 from tests.command_line import document
 from tests.conftest import DEMO, ROOT
 
@@ -56,5 +56,5 @@ def test_the_description_that_ships_names_eleven_models() -> None:
 def test_a_wrong_description_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
     spec = tmp_path / "s.toml"
     spec.write_text(SPEC.replace(old, new))
-    with pytest.raises(BenchError, match=said):
+    with pytest.raises(EdgemonError, match=said):
         read(spec, DEMO)

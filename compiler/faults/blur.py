@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import correlate
 
-from edgemon.bench.faults.image import Floats, Generator, smooth, streaked, zoomed
+from edgemon.compiler.faults.image import Floats, Generator, smooth, streaked, zoomed
 
 DEFOCUS = ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))  # radius, blur of its edge
 GLASS = ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))  # sigma, reach, times

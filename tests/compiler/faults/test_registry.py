@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import registry
-from edgemon.bench.faults.contract import check_fault
-from edgemon.bench.faults.registry import FAULTS, GROUP, Fault, digest, find, make
-from tests.bench.faults.images import rng
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults import registry
+from edgemon.compiler.faults.contract import check_fault
+from edgemon.compiler.faults.registry import FAULTS, GROUP, Fault, digest, find, make
+from tests.compiler.faults.images import rng
 
 # Of 8 images, 16 x 16 x 3, at severity 3 or the worst; whole numbers and NumPy's draws make them.
 KNOWN = {
@@ -97,29 +97,29 @@ def test_full_scale_is_where_white_is() -> None:
 def test_a_frozen_frame_is_the_one_that_was_given() -> None:
     x = images()
     assert (make(x, "frozen", 1, seed=0, rows=range(8), frame=x[3]) == x[3]).all()
-    with pytest.raises(BenchError, match="needs the frame that stays"):
+    with pytest.raises(FaultError, match="needs the frame that stays"):
         make(x, "frozen", 1, seed=0, rows=range(8))
 
 
 def test_what_cannot_be_made_is_refused_in_a_sentence() -> None:
     x = images()
-    with pytest.raises(BenchError, match="8 bits"):
+    with pytest.raises(FaultError, match="8 bits"):
         make(x / 255, "fog", 3, seed=0, rows=range(8))
-    with pytest.raises(BenchError, match="severity 6: 1 to 5 exist"):
+    with pytest.raises(FaultError, match="severity 6: 1 to 5 exist"):
         make(x, "fog", 6, seed=0, rows=range(8))
-    with pytest.raises(BenchError, match="needs images of 3 channels, not 1"):
+    with pytest.raises(FaultError, match="needs images of 3 channels, not 1"):
         make(x[..., :1], "saturate", 1, seed=0, rows=range(8))
-    with pytest.raises(BenchError, match="numbers of 7 rows"):
+    with pytest.raises(FaultError, match="numbers of 7 rows"):
         make(x, "fog", 1, seed=0, rows=range(7))
-    with pytest.raises(BenchError, match="unknown fault 'rain'; there are gaussian_noise"):
+    with pytest.raises(FaultError, match="unknown fault 'rain'; there are gaussian_noise"):
         find("rain")
-    with pytest.raises(BenchError, match="not available: frost"):
+    with pytest.raises(FaultError, match="not available: frost"):
         find("frost")
     assert find("jpeg") is FAULTS["jpeg_compression"]
 
 
 MODULE = """
-from edgemon.bench.faults.registry import Fault
+from edgemon.compiler.faults.registry import Fault
 
 def darker(x, severity, rng):
     return x * (1 - 0.2 * severity)
@@ -166,7 +166,7 @@ def test_a_fault_that_cannot_be_taken(
     name: str, target: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring(tmp_path, monkeypatch, name, target)
-    with pytest.raises(BenchError, match=words):
+    with pytest.raises(FaultError, match=words):
         find(name)
 
 
@@ -199,5 +199,5 @@ def broken(what: str) -> Fault:
     ],
 )
 def test_the_contract_names_what_is_wrong(what: str, words: str) -> None:
-    with pytest.raises(BenchError, match=words):
+    with pytest.raises(FaultError, match=words):
         check_fault(broken(what))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemon.bench.faults import geometry, sensor
-from tests.bench.faults.images import image, rng, spot
+from edgemon.compiler.faults import geometry, sensor
+from tests.compiler.faults.images import image, rng, spot
 
 
 @pytest.mark.parametrize(("severity", "lines"), [(1, 2), (2, 4), (3, 8), (4, 16)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgemon.bench.faults.image import Floats, Generator
+from edgemon.compiler.faults.image import Floats, Generator
 
 GAUSSIAN = (0.04, 0.06, 0.08, 0.09, 0.10)  # standard deviation
 SHOT = (500, 250, 100, 75, 50)  # photons of full brightness

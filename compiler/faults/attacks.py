@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.faults.image import Bytes
-from edgemon.bench.faults.registry import generator, require_images
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults.image import Bytes
+from edgemon.compiler.faults.registry import generator, require_images
 from edgemon.compiler.models import child
 from edgemon.compiler.models.front_ends import HDF5, is_keras, read_file
 from edgemon.runtime.preprocess import Preprocess
@@ -34,10 +34,10 @@ MOST_STEPS, OVERSHOOT, RIVALS = 50, 0.02, 10  # of DeepFool
 FACTORS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)  # by which a way is lengthened, until bytes tell
 SEVERITIES = {"fgsm": 5, "pgd": 5, "deepfool": 1}
 SILENCE_S = 900.0
-WORKER = "edgemon.bench.faults.attack_worker"
+WORKER = "edgemon.compiler.faults.attack_worker"
 
 
-class NotAvailableError(BenchError):
+class NotAvailableError(FaultError):
     """A fault that cannot be made here, and why."""
 
 
@@ -132,9 +132,9 @@ def attacked(
     """Images as they are after an attack, rounded to bytes. ``labels``: positions of the true
     classes. Raises NotAvailableError where there is no gradient."""
     if name not in SEVERITIES:
-        raise BenchError(f"unknown attack {name!r}; there are {', '.join(SEVERITIES)}")
+        raise FaultError(f"unknown attack {name!r}; there are {', '.join(SEVERITIES)}")
     if not 1 <= severity <= SEVERITIES[name]:
-        raise BenchError(f"attack {name}: severity {severity}: 1 to {SEVERITIES[name]} exist")
+        raise FaultError(f"attack {name}: severity {severity}: 1 to {SEVERITIES[name]} exist")
     require_images(images)
     require_available(target, name)
     with TemporaryDirectory(prefix="edgemon-") as folder:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import attacks
-from edgemon.bench.faults.attacks import NotAvailableError, Target, attacked
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults import attacks
+from edgemon.compiler.faults.attacks import NotAvailableError, Target, attacked
 from edgemon.runtime.preprocess import Preprocess
 
 SHAPE = (4, 5, 2)
@@ -95,9 +95,9 @@ def test_what_has_no_gradient_is_not_available(tmp_path: Path, tiny) -> None:  #
         run(keras, preprocess="resize=8x8")
     with pytest.raises(NotAvailableError, match="channels"):
         run(keras, preprocess="channels=bgr")
-    with pytest.raises(BenchError, match="unknown attack 'cw'"):
+    with pytest.raises(FaultError, match="unknown attack 'cw'"):
         run(keras, "cw")
-    with pytest.raises(BenchError, match="severity 2: 1 to 1 exist"):
+    with pytest.raises(FaultError, match="severity 2: 1 to 1 exist"):
         run(keras, "deepfool", severity=2)
 
 

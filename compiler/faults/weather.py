@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import correlate, distance_transform_edt, uniform_filter
 
-from edgemon.bench.faults.edges import edges, equalised
-from edgemon.bench.faults.image import (
+from edgemon.compiler.faults.edges import edges, equalised
+from edgemon.compiler.faults.image import (
     Floats,
     Generator,
     luminance,

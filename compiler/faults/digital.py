@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 from scipy.ndimage import map_coordinates
 
-from edgemon.bench.faults.image import Floats, Generator, from_picture, picture, smooth
+from edgemon.compiler.faults.image import Floats, Generator, from_picture, picture, smooth
 
 BRIGHTNESS = (0.05, 0.1, 0.15, 0.2, 0.3)  # added to the value of HSV
 CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # what is left of it

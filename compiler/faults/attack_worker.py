@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.faults import attacks
+from edgemon.compiler.faults import attacks
 from edgemon.compiler.models import worker
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 

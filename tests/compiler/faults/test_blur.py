@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemon.bench.faults import blur
-from edgemon.bench.faults.image import smooth, streaked, zoomed
-from tests.bench.faults.images import image, rng, spot
+from edgemon.compiler.faults import blur
+from edgemon.compiler.faults.image import smooth, streaked, zoomed
+from tests.compiler.faults.images import image, rng, spot
 
 MAKERS = (blur.defocus, blur.motion, blur.gaussian)
 

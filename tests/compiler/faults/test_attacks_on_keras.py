@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgemon.bench.faults.attacks import Target, attacked
+from edgemon.compiler.faults.attacks import Target, attacked
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import Preprocess
 from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW

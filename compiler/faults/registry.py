@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.faults import blur, digital, geometry, noise, sensor, weather
-from edgemon.bench.faults.image import Bytes, Make
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults import blur, digital, geometry, noise, sensor, weather
+from edgemon.compiler.faults.image import Bytes, Make
 
 GROUP = "edgemon.faults"
 # Another data set, and attacks, are kinds too: no image alone makes them.
@@ -32,6 +32,10 @@ KINDS = (
 )  # fmt: skip
 FULL_SCALE = 255
 LEFT_OUT = "frost (the 19th corruption of Hendrycks & Dietterich) needs photographs of frost"
+
+
+class UnknownFaultError(FaultError):
+    """No fault has this name."""
 
 
 @dataclass(frozen=True)
@@ -95,42 +99,42 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Fault:
-    """By its name or a short form of it. Raises BenchError if there is none, or a package's fault
+    """By its name or a short form of it. Raises FaultError if there is none, or a package's fault
     cannot be taken."""
     known = ALIASES.get(name, name)
     brought = tuple(entry_points(group=GROUP, name=known))
     packages = " and ".join(sorted({e.dist.name for e in brought if e.dist is not None}))
     if len(brought) > 1 or (brought and known in FAULTS):
-        raise BenchError(
+        raise FaultError(
             f"fault {name}: brought by {packages}, but there is another of that name; remove a "
             "package, or let it name its fault otherwise"
         )
     if brought:
         return _loaded(known, brought[0], packages)
     if known == "frost":
-        raise BenchError(f"fault {name}: is not available: {LEFT_OUT}")
+        raise FaultError(f"fault {name}: is not available: {LEFT_OUT}")
     if known not in FAULTS:
-        raise BenchError(f"unknown fault {name!r}; there are {', '.join(names())}")
+        raise UnknownFaultError(f"unknown fault {name!r}; there are {', '.join(names())}")
     return FAULTS[known]
 
 
 def _loaded(name: str, entry: Any, package: str) -> Fault:
-    from edgemon.bench.faults.contract import check_fault
+    from edgemon.compiler.faults.contract import check_fault
 
     where = f"fault {name}: {entry.value} of the package {package}"
     try:
         found = entry.load()
     except Exception as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BenchError(f"{where} cannot be imported ({text})") from None
+        raise FaultError(f"{where} cannot be imported ({text})") from None
     if not isinstance(found, Fault):
-        raise BenchError(f"{where} is not a Fault (edgemon.bench.faults.registry)")
+        raise FaultError(f"{where} is not a Fault (edgemon.compiler.faults.registry)")
     if found.name != name:
-        raise BenchError(f"{where} has name={found.name!r}, and must have the entry point's name")
+        raise FaultError(f"{where} has name={found.name!r}, and must have the entry point's name")
     try:
         check_fault(found)
-    except BenchError as error:
-        raise BenchError(f"{where} breaks the contract: {error}") from None
+    except FaultError as error:
+        raise FaultError(f"{where} breaks the contract: {error}") from None
     return found
 
 
@@ -152,16 +156,16 @@ def make(
     found = find(fault) if isinstance(fault, str) else fault
     require_images(images)
     if not 1 <= severity <= found.severities:
-        raise BenchError(f"fault {found.name}: severity {severity}: 1 to {found.severities} exist")
+        raise FaultError(f"fault {found.name}: severity {severity}: 1 to {found.severities} exist")
     channels = 1 if images.ndim == 3 else images.shape[3]
     if found.channels and channels not in found.channels:
         wanted = " or ".join(map(str, found.channels))
-        raise BenchError(f"fault {found.name}: needs images of {wanted} channels, not {channels}")
+        raise FaultError(f"fault {found.name}: needs images of {wanted} channels, not {channels}")
     if found.needs_frame and frame is None:
-        raise BenchError(f"fault {found.name}: needs the frame that stays")
+        raise FaultError(f"fault {found.name}: needs the frame that stays")
     numbers = np.fromiter(rows, np.int64)
     if len(numbers) != len(images):
-        raise BenchError(f"{len(images)} images, but the numbers of {len(numbers)} rows")
+        raise FaultError(f"{len(images)} images, but the numbers of {len(numbers)} rows")
     made = np.empty_like(images)
     for i, row in enumerate(numbers.tolist()):
         source = frame if found.needs_frame and frame is not None else images[i]
@@ -172,9 +176,9 @@ def make(
 
 
 def require_images(images: npt.NDArray[Any]) -> None:
-    """Raises BenchError unless these are images of bytes."""
+    """Raises FaultError unless these are images of bytes."""
     if images.dtype != np.uint8 or images.ndim not in (3, 4):
-        raise BenchError(
+        raise FaultError(
             f"faults are made of images of 8 bits, (N, H, W) or (N, H, W, C); these are "
             f"{images.dtype} of shape {images.shape}"
         )

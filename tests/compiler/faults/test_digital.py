@@ -7,8 +7,8 @@ import colorsys
 import numpy as np
 import pytest
 
-from edgemon.bench.faults import digital
-from tests.bench.faults.images import image, rng
+from edgemon.compiler.faults import digital
+from tests.compiler.faults.images import image, rng
 
 SEVERITIES = range(1, 6)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.robustness.properties import STEPS, VALUES, Change, changed, parse
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults.properties import STEPS, VALUES, Change, changed, parse
 
 ROWS = np.arange(5)
 
@@ -29,14 +29,15 @@ def test_a_property_alone_has_the_published_values_and_a_range_has_thirteen() ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rain", "unknown fault 'rain'"), ("noise=x", "from 0 to 1"), ("rotation=90", "-45 to 45"),
+        ("rain", "'rain'; there are noise, rotation, brightness, and the faults gau"),
+        ("noise=x", "from 0 to 1"), ("rotation=90", "-45 to 45"),
         ("rotation=10:-10", "-45 to 45"), ("fog=6", "from 1 to 5"), ("fog=1.5", "are whole"),
         ("noise,noise=0.1", "noise=0.1 is there twice"), ("", "a name is empty"),
         ("brightness=nan", "from 0 to 4"), ("frost", "photographs"),
     ],
 )  # fmt: skip
 def test_what_is_no_change_is_refused(text: str, said: str) -> None:
-    with pytest.raises(BenchError, match=said):
+    with pytest.raises(FaultError, match=said):
         parse(text)
 
 

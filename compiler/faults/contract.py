@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.faults.registry import KINDS, Fault, make
+from edgemon.compiler.errors import FaultError
+from edgemon.compiler.faults.registry import KINDS, Fault, make
 
 SHAPES = ((8, 8, 1), (12, 9, 3), (32, 32, 3))
 COUNT = 3
 
 
 def check_fault(fault: Fault) -> None:
-    """Raises BenchError in one sentence if a fault names no known kind, has no severity, fails on
+    """Raises FaultError in one sentence if a fault names no known kind, has no severity, fails on
     an image of a usual shape, gives another shape or what is no number, changes what it was given,
     gives one row two results, or never changes anything."""
     if fault.kind not in KINDS:
-        raise BenchError(f"kind is {fault.kind!r}, not one of {', '.join(KINDS)}")
+        raise FaultError(f"kind is {fault.kind!r}, not one of {', '.join(KINDS)}")
     if fault.severities < 1:
-        raise BenchError(f"severities is {fault.severities}; there must be at least one")
+        raise FaultError(f"severities is {fault.severities}; there must be at least one")
     if not fault.what:
-        raise BenchError("what, its one line for people, is missing")
+        raise FaultError("what, its one line for people, is missing")
     shapes = [s for s in SHAPES if not fault.channels or s[2] in fault.channels]
     if not shapes:
-        raise BenchError(f"channels is {fault.channels}: none of images of 1 or 3 channels")
+        raise FaultError(f"channels is {fault.channels}: none of images of 1 or 3 channels")
     for severity in range(1, fault.severities + 1):
         changes = [_changes(fault, severity, shape) for shape in shapes]
         if not any(changes):
-            raise BenchError(f"severity {severity} changes no image")
+            raise FaultError(f"severity {severity} changes no image")
 
 
 def _changes(fault: Fault, severity: int, shape: tuple[int, ...]) -> bool:
@@ -40,16 +40,16 @@ def _changes(fault: Fault, severity: int, shape: tuple[int, ...]) -> bool:
             found = fault.make(given, severity, np.random.default_rng(0))
         except Exception as error:
             text = " ".join(f"{type(error).__name__}: {error}".split())
-            raise BenchError(f"it fails {where} ({text})") from None
+            raise FaultError(f"it fails {where} ({text})") from None
         if not isinstance(found, np.ndarray) or found.shape != shape:
-            raise BenchError(f"{where} it gives {getattr(found, 'shape', type(found))}")
+            raise FaultError(f"{where} it gives {getattr(found, 'shape', type(found))}")
         if not np.isfinite(found).all():
-            raise BenchError(f"{where} it gives values that are not finite")
+            raise FaultError(f"{where} it gives values that are not finite")
         if (given != image).any():
-            raise BenchError(f"{where} it changes the image that it was given")
+            raise FaultError(f"{where} it changes the image that it was given")
     rows, frame = range(COUNT), images[-1]
     once = make(images, fault, severity, seed=0, rows=rows, frame=frame)
     again = make(images[::-1], fault, severity, seed=0, rows=rows[::-1], frame=frame)[::-1]
     if (once != again).any():
-        raise BenchError(f"{where} it gives one row two results: draw from the generator alone")
+        raise FaultError(f"{where} it gives one row two results: draw from the generator alone")
     return bool((once != images).any())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgemon.bench.faults.edges import edges, equalised
+from edgemon.compiler.faults.edges import edges, equalised
 
 
 def test_a_step_has_one_line_of_edge() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.ndimage import rotate
 
-from edgemon.bench.faults.image import Floats, Generator
+from edgemon.compiler.faults.image import Floats, Generator
 
 DEGREES = (10, 20, 30, 45, 60)
 

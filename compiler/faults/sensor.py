@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgemon.bench.faults.image import Floats, Generator
+from edgemon.compiler.faults.image import Floats, Generator
 
 LINES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # share of the lines that are concerned, at least one
 SHIFTS = (1, 2, 4, 8)  # pixels

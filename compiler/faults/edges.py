@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import label, sobel
 
-from edgemon.bench.faults.image import Floats
+from edgemon.compiler.faults.image import Floats
 
 WEAK, STRONG = 50.0, 150.0
 FLAT = np.tan(np.pi / 8)  # a direction below it is horizontal, above its inverse vertical

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgemon.bench.faults import noise
-from tests.bench.faults.images import image, rng
+from edgemon.compiler.faults import noise
+from tests.compiler.faults.images import image, rng
 
 SEVERITIES = range(1, 6)
 

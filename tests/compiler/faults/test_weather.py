@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgemon.bench.faults.image import tinted
-from edgemon.bench.faults.weather import MUD, SNOW, WATER, fog, plasma, snow, spatter
-from tests.bench.faults.images import image, rng
+from edgemon.compiler.faults.image import tinted
+from edgemon.compiler.faults.weather import MUD, SNOW, WATER, fog, plasma, snow, spatter
+from tests.compiler.faults.images import image, rng
 
 
 def test_fog_keeps_the_largest_value_and_hides_the_rest() -> None:
