@@ -11,13 +11,17 @@ from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
 from edgemon.compiler.commands.reading_options import (
     ClassNames,
     LabelOrder,
+    NoExamples,
     Preprocessing,
     reading_of,
 )
 
 
 def robustness(
-    model: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE")],
+    models: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL|BUNDLE...", help="One, or several to lay side by side."),
+    ],
     data: Annotated[str, typer.Option(help=f"Labelled images: {DATA_HELP}.")],
     properties: Annotated[
         str,
@@ -52,6 +56,7 @@ def robustness(
         Path | None, typer.Option(help="A folder that keeps answers: a run that stopped goes on.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
+    no_examples: NoExamples = False,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
@@ -59,7 +64,8 @@ def robustness(
 ) -> None:
     """What breaks answers that were right: one property at a time, and two answers together."""
     from edgemon.bench.robustness import page, study
-    from edgemon.bench.robustness.show import show
+    from edgemon.bench.robustness.show import show, side_by_side
+    from edgemon.compiler.commands.trust import names_of
     from edgemon.compiler.faults.properties import parse
     from edgemon.compiler.terminal import Terminal
     from edgemon.compiler.trust import requirements
@@ -68,15 +74,21 @@ def robustness(
     wanted = requirements.parse(require)
     reading = reading_of(preprocess, label_order, classes)
     plan = study.Plan(
-        tuple(parse(properties)), combine, rows, pairs, full_scale, resume, seed, workers
-    )
-    document = study.run(
-        model, data, reading, plan, label_column=label_column, reporter=terminal
+        tuple(parse(properties)), combine, rows, pairs, full_scale, resume, seed, workers,
+        examples=not no_examples, pictures=html is not None,
     )  # fmt: skip
-    show(document, terminal)
+    found = []
+    for path, name in zip(models, names_of(models), strict=True):
+        document = study.run(
+            path, data, reading, plan, label_column=label_column, reporter=terminal
+        )  # fmt: skip
+        found.append({**document, "name": name})
+        show(found[-1], terminal)
+    side_by_side(found, terminal)
     if html is not None:
-        html.write_text(page.render(document), encoding="utf-8")
+        html.write_text(page.render(found), encoding="utf-8")
         terminal.note(f"page: {html}")
-    terminal.document(document)
-    for line in requirements.require(wanted, study.figures(document)):
-        terminal.note(line)
+    terminal.document({**found[0], **({"models": found} if len(found) > 1 else {})})
+    for document in found:
+        for line in requirements.require(wanted, study.figures(document)):
+            terminal.note(f"{document['name']}: {line}")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.cost.bill import Bill
+from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import Splits, divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.fitted import Alone, Candidate, Fitted, FittedMonitor
@@ -68,7 +69,8 @@ def fit_monitors(
     _fit(estimators, rows.fit, lessons, output, promise, times, progress)
     plain = lowered(estimators, rows.fit.taps, output)
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in plain.scores)
-    ranked = _ranked(plain, estimators, calibrated, logits or output, rows, promise.rate)
+    given = replace(rows, fit=rows.fit.as_given)
+    ranked = _ranked(plain, estimators, calibrated, logits or output, given, promise.rate)
     court = _Court(
         [drawn(r, promise, seed) for r in (held_out, *_same_rows(other_kernels, held_out))],
         rows.test, promise, class_names,
@@ -95,10 +97,12 @@ def fit_monitors(
 @dataclass(frozen=True, eq=False)
 class _Lessons:
     """Rows for estimators that learn in two steps: those on which they are fitted, and those on
-    which they then see what their members are worth."""
+    which they then see what their members are worth: with ``copies``, changed ones of fit rows on
+    which the members were not fitted."""
 
     fit: Recording
     held_out: Recording
+    copies: Recording | None = None
 
 
 def _lessons(
@@ -110,8 +114,11 @@ def _lessons(
         return _Lessons(rows.fit, rows.fit), rows.threshold
     own_seed = first.seed
     own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
-    if own is not None:
+    if own is not None and rows.fit.changed is None:
         return _Lessons(rows.fit, own[0]), own[1]
+    if own is not None:
+        kept, apart = _copies_apart(rows.fit, own_seed)
+        return _Lessons(kept, own[0], apart), own[1]
     return _Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
 
 
@@ -124,22 +131,40 @@ def _fit(
         progress(done, len(estimators) + 1)
     for estimator in estimators:
         if estimator.learns_from_held_out:
-            combine(estimator, output, lessons.held_out, times, per_class=bool(promise.per_class))
+            combine(
+                estimator, output, lessons.held_out, times, per_class=bool(promise.per_class),
+                copies=lessons.copies,
+            )  # fmt: skip
 
 
 def combine(
     fusion: MonitorEstimator, output: str, rows: Recording, times: OpTimes | None = None, *,
-    per_class: bool = False,
+    per_class: bool = False, copies: Recording | None = None,
 ) -> None:  # fmt: skip
     """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
-    ``times`` of the device, if they are known; ``per_class``: will it have a threshold a class?"""
+    ``times`` of the device, if they are known; ``per_class``: will it have a threshold a class?
+    ``copies``: further rows, in groups."""
     program, represented = lowered(fusion.members_, rows.taps, output).represented()
-    found = evaluate(program, rows).scores
-    scores = [r.real(s) for r, s in zip(represented, found, strict=True)]
+    parts = [rows] if copies is None else [rows, copies]
+    found = [
+        np.column_stack([
+            r.real(s) for r, s in zip(represented, evaluate(program, part).scores, strict=True)
+        ])
+        for part in parts
+    ]  # fmt: skip
     fusion.combine(
-        np.column_stack(scores), ~rows.correct, Bill(program, times), rows.groups,
+        np.concatenate(found), ~np.concatenate([part.correct for part in parts]),
+        Bill(program, times), _groups(rows, copies),
         thresholds=rows.n_classes if per_class else 1,
     )  # fmt: skip
+
+
+def _groups(rows: Recording, copies: Recording | None) -> Groups | None:
+    """Of rows, then of copies: those of rows that come by themselves are numbered below all."""
+    if copies is None or copies.groups is None:
+        return rows.groups
+    own = rows.groups if rows.groups is not None else -1 - np.arange(len(rows))
+    return np.concatenate([own, copies.groups])
 
 
 def _ranked(
@@ -274,6 +299,15 @@ def learns_from_thresholds(
     """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
     of them?"""
     return int(promise.concerns(correct).sum()) >= 3 * promise.rows_needed(monitors)
+
+
+def _copies_apart(fit: Recording, seed: int) -> tuple[Recording, Recording]:
+    """Fit rows without some of the changed copies, and those: all of a share of the groups."""
+    assert fit.changed is not None
+    _, apart = divide(fit.correct, FIT_SHARE, seed, fit.groups)
+    out = np.zeros(len(fit), bool)
+    out[apart] = fit.changed[apart]
+    return fit.take(np.flatnonzero(~out)), fit.take(np.flatnonzero(out))
 
 
 def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:

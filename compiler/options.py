@@ -13,6 +13,7 @@ from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.faults import properties
 from edgemon.compiler.models import keras
 from edgemon.compiler.models.selection import Selection, described
 from edgemon.compiler.monitors import AUTO
@@ -45,6 +46,8 @@ class Options:
     certify_kernels: str = ""  # further kernel sets under which thresholds must hold
     expect_accuracy: float | None = None
     promise: Promise = field(default_factory=FalseAlarmPromise)
+    guard: str = ""  # changes of images of which monitors also learn: see ``guarding``
+    full_scale: int = 255  # the value of full brightness in images, for ``guard``
     drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
     convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
@@ -73,6 +76,7 @@ class Options:
             "promise_of": self.promise.of, "rate": self.promise.rate,
             "confidence": self.promise.confidence, "per_class": self.promise.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
+            "guard": self.guard, "full_scale": self.full_scale,
             "budget_kb": self.budget_kb, "budget_us": self.budget_us,
         }  # fmt: skip
 
@@ -88,6 +92,10 @@ class Options:
             raise CompileError(f"--thresholds {self.thresholds}: use {' or '.join(fitting.RULES)}")
         if self.decision_threshold is not None and not math.isfinite(self.decision_threshold):
             raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
+        if not 1 <= self.full_scale <= 255:
+            raise CompileError(f"--full-scale {self.full_scale}: give a value from 1 to 255")
+        if self.guard:
+            properties.parse(self.guard, "--guard")
         require_policy(self.repeats)
         require_sharing(self.shared_rows)
         require_run_length(self.drift_run_length)

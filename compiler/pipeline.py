@@ -16,7 +16,7 @@ from typing import Any
 
 from edgemon import targets
 from edgemon.compiler import budget as budgets
-from edgemon.compiler import fitting
+from edgemon.compiler import fitting, guarding
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.bundle import output_folder as outputs
 from edgemon.compiler.bundle.manifest import Accuracy
@@ -81,6 +81,7 @@ def compile_bundle(
     ):
         scratch = Path(scratch_name)
         model, classes, splits = open_all(model_path, sources, scratch, options, reporter)
+        changes = guarding.wanted(options.guard, splits.fit, options.full_scale, reporter)
         left_out: list[LeftOut] = []
         taps = ChosenTaps.wanted(model, estimators, options, left_out)
         kernels = kernel_sets.parse(options.certify_kernels, model, model.kernels(target.kernels))
@@ -97,9 +98,17 @@ def compile_bundle(
         require_seen(decision, recorded.all.values())
         require_probabilities(tapped, recorded.all.values())
         accuracy = _accuracy(recorded.all, sources, look, options, reporter)
+        guarded = None
+        if changes:
+            guarded = guarding.guard(
+                changes, recorder, tapped, splits.fit, recorded.finite.fit,
+                full_scale=options.full_scale, reporter=reporter,
+            )  # fmt: skip
+            reporter.note(guarding.sentence(guarded.facts))
+        lessons = recorded.finite.fit if guarded is None else guarded.fit
         fitted = _fit(
-            estimators, tapped, recorded, taps.logits, target.times, classes.names, options,
-            reporter,
+            estimators, tapped, recorded, lessons, taps.logits, target.times, classes.names,
+            options, reporter,
         )  # fmt: skip
         budgets.require_kept(fitted, budget, target)
         tapped = taps.without_unread(recorder, tapped, fitted, splits.test, recorded.all.test)
@@ -114,7 +123,8 @@ def compile_bundle(
             own_labels=recorder.own_labels, decision=decision, accuracy=accuracy, given=splits,
             rows=recorded.finite, budget=budget, fitted=fitted, left_out=left_out,
             realised=_realised(fitted, recorded.finite.test, splits.test, options),
-            drift=emitted.drift, last_bits=last_bits, proof=proof, self_test=emitted.self_test,
+            drift=emitted.drift, guard=None if guarded is None else guarded.facts,
+            last_bits=last_bits, proof=proof, self_test=emitted.self_test,
             artifact=emitted.artifact, onnx=emitted.onnx,
             cost=Bill(fitted.program, target.times).together(),
         )  # fmt: skip
@@ -154,14 +164,17 @@ def _accuracy(
 
 def _fit(
     estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: Recorded,
-    logits: Sequence[Tensor], times: targets.OpTimes | None, class_names: Sequence[str],
+    lessons: Recording, logits: Sequence[Tensor], times: targets.OpTimes | None,
+    class_names: Sequence[str],
     options: Options, reporter: Reporter,
 ) -> Fitted:  # fmt: skip
-    _warn_of_few_errors(recorded.finite.fit, reporter)
+    """``lessons``: the fit rows, with copies of what is guarded."""
+    _warn_of_few_errors(lessons, reporter)
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
-            estimators, tapped.taps[0].name, recorded.finite, options.promise, progress,
-            rule=options.thresholds, logits=logits[0].name if logits else "",
+            estimators, tapped.taps[0].name, replace(recorded.finite, fit=lessons),
+            options.promise, progress, rule=options.thresholds,
+            logits=logits[0].name if logits else "",
             other_kernels=recorded.others, seed=options.seed, times=times,
             class_names=class_names,
         )  # fmt: skip

@@ -30,6 +30,23 @@ def test_a_model_and_its_bundle_agree_and_monitors_raise_what_passes(
     text = page.read_text()
     assert "https://" not in text.replace("http://www.w3.org", "")
     assert text.count("<svg") == 6
+    examples = both["examples"]
+    assert 0 < len(examples) <= 8
+    assert len({e["class"] for e in examples}) == len(examples)
+    assert text.count("<img") == text.count("data:image/png") == 2 * len(examples)
+    with np.load(DATA) as arrays:
+        for e in examples:
+            assert str(arrays["y"][e["row"]]) == e["class"] != e["answered"]
+
+
+def test_private_rows_are_neither_shown_nor_named(tmp_path: Path) -> None:
+    page = tmp_path / "trust.html"
+    found = document("trust", MODEL, "--data", DATA, "--html", page, "--no-examples")
+    assert found["examples"] == []
+    assert "<img" not in page.read_text()
+    plain = document("trust", MODEL, "--data", DATA)["examples"]  # nor shown where there is no page
+    assert plain
+    assert {e["image"] for e in plain} == {None}
 
 
 def test_scenarios_by_answer_are_other_rows() -> None:

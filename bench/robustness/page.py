@@ -11,6 +11,7 @@ from markupsafe import Markup
 from edgemon.bench.robustness.show import sentence
 from edgemon.compiler import report
 from edgemon.compiler.report.figures import INK, SERIES, inline_figure
+from edgemon.compiler.trust import pictures
 from edgemon.runtime.untrusted import printable
 
 Document = dict[str, Any]
@@ -18,8 +19,8 @@ Document = dict[str, Any]
 CURVE = 4  # values of a property from which on a curve is drawn
 
 
-def render(document: Document) -> str:
-    """The page. The same document gives the same text."""
+def render(models: list[Document]) -> str:
+    """The page of one study or more. The same documents give the same text."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
                               undefined=StrictUndefined)  # fmt: skip
     environment.filters |= {
@@ -28,19 +29,21 @@ def render(document: Document) -> str:
     }  # fmt: skip
     template = resources.files(__package__).joinpath("page.html.jinja").read_text(encoding="utf-8")
     style = resources.files(report).joinpath("page.css").read_text(encoding="utf-8")
-    curves = _curves(document)
     return environment.from_string(template).render(
-        d=document, style=Markup(style), sentence=sentence(document),
-        heat=Markup(_heat(document)), curves=Markup(curves) if curves else "",
+        models=models, style=Markup(style), examples=Markup(pictures.STYLE),
+        sentences=[sentence(d) for d in models],
+        heats=[Markup(_heat(d, i)) for i, d in enumerate(models)],
+        curves=[Markup(_curves(d, i)) for i, d in enumerate(models)],
+        pictures=[Markup(pictures.render(d["examples"])) for d in models],
     )  # fmt: skip
 
 
-def _heat(document: Document) -> str:
+def _heat(document: Document, number: int) -> str:
     """Each class and change: the darker, the more breaks."""
     lines = [line for line in document["local"] if line["class"] is not None]
     classes = list(dict.fromkeys(line["class"] for line in lines))
     changes = list(dict.fromkeys((line["property"], line["value"]) for line in lines))
-    with inline_figure("heat", "Share that stays right", 1.4 + 0.24 * len(changes)) as (
+    with inline_figure(f"heat{number}", "Share that stays right", 1.4 + 0.24 * len(changes)) as (
         figure, svg,
     ):  # fmt: skip
         axis: Any = figure.subplots()
@@ -64,7 +67,7 @@ def _heat(document: Document) -> str:
     return svg[0]
 
 
-def _curves(document: Document) -> str:
+def _curves(document: Document, number: int) -> str:
     """Each property that has several values, with its interval."""
     means = [line for line in document["local"] if line["class"] is None]
     series = [
@@ -74,7 +77,10 @@ def _curves(document: Document) -> str:
     series = [(name, own) for name, own in series if len(own) >= CURVE][: len(SERIES)]
     if not series:
         return ""
-    with inline_figure("curves", "Share that stays right", 2.2 * len(series)) as (figure, svg):
+    with inline_figure(f"curves{number}", "Share that stays right", 2.2 * len(series)) as (
+        figure,
+        svg,
+    ):
         axes: Any = figure.subplots(len(series), 1, squeeze=False)
         for axis, (name, own), colour in zip(axes[:, 0], series, SERIES, strict=False):
             x = [line["value"] for line in own]

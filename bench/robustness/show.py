@@ -55,6 +55,36 @@ def show(found: Document, terminal: Terminal) -> None:
     terminal.note(sentence(found))
 
 
+def side_by_side(models: list[Document], terminal: Terminal) -> None:
+    """What the monitors of several bundles catch, where there are two or more."""
+    judged = [m for m in models if m["caught"]]
+    if len(judged) < 2:
+        return
+    first = judged[0]
+    same = all([c["broken"] for c in m["caught"]] == [c["broken"] for c in first["caught"]]
+               for m in judged)  # fmt: skip
+    columns = ["change"]
+    for m in judged:
+        columns += [] if same and m is not first else ["broken"]
+        columns += [f"caught, {m['name']}"]
+    columns += [f"alarms on right, {m['name']}" for m in judged]
+    rows: list[list[Any]] = []
+    for i in range(-1, len(first["caught"])):
+        lines = [m["as_they_are"] if i < 0 else m["caught"][i] for m in judged]
+        line = first["caught"][i]
+        row: list[Any] = ["as they are" if i < 0 else f"{line['property']} {line['value']:g}"]
+        for m, own in zip(judged, lines, strict=True):
+            broken = own["wrong"] if i < 0 else own["broken"]
+            row += [] if same and m is not first else [f"{broken:,}"]
+            row += [percent(own["caught"])]
+        rows.append([*row, *(percent(own["alarms_on_right"]) for own in lines)])
+    terminal.table(
+        columns, rows,
+        title="what monitors catch of what changes broke; as they are: of wrong answers, and of "
+        "all right ones",
+    )  # fmt: skip
+
+
 def sentence(found: Document) -> str:
     """What the pairs say that single answers do not."""
     idle = [line for line in found["global"] if line["adds_nothing"]]

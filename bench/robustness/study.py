@@ -22,6 +22,7 @@ from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.faults.properties import Change, changed
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
+from edgemon.compiler.trust.examples import example, surest, worst_of_classes
 from edgemon.compiler.trust.judge import Answered, Reading, open_judge
 
 Array = npt.NDArray[Any]
@@ -44,6 +45,8 @@ class Plan:
     resume: Path | None = None
     seed: int = 0
     workers: int = 2
+    examples: bool = True  # name the surest wrong answers?
+    pictures: bool = False  # and show them?
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,8 @@ def run(
         sample = Sample(images, labels[chosen], rows.numbers[chosen])
         pairs = together.Pairs.drawn(sample.classes, combiner, plan.pairs, plan.seed)
         found = []
+        names = judge.classes.names
+        examples = _Examples(sample, names, plan)
         with reporter.stage("changing images") as progress:
             for done, change in enumerate(plan.changes, 1):
                 made = changed(
@@ -84,8 +89,8 @@ def run(
                 )
                 with _on_disk(made, scratch) as moved:
                     found.append((change, store.answers(judge, moved, str(change))))
+                examples.look(change, found[-1][1], made)
                 progress(done, len(plan.changes))
-    names = judge.classes.names
     few = [names[c] for c in range(len(names)) if (sample.classes == c).sum() < min(FEW, plan.each)]
     for line in few:
         reporter.warn(f"class {line} has fewer than {FEW} rows that are answered rightly")
@@ -103,8 +108,9 @@ def run(
         ],
         "worst_case": _worst_cases(found, sample),
         "caught": [_caught(c, a, sample) for c, a in found] if plain.passed is not None else None,
+        "as_they_are": None if plain.passed is None else _monitored(right, plain.passed),
         "errors": _errors(found, sample, names),
-        "few_rows": few,
+        "few_rows": few, "examples": examples.surest(),
     }  # fmt: skip
 
 
@@ -209,6 +215,45 @@ def _caught(change: Change, answered: Answered, sample: Sample) -> Document:
         "interval": clopper_pearson(hits, broken),
         "alarms_on_right": float((stopped & right).sum() / right.sum()) if right.any() else None,
     }  # fmt: skip
+
+
+def _monitored(right: Array, passed: Array) -> Document:
+    """What monitors say of all rows as they are."""
+    stopped, wrong = ~passed, ~right
+    hits, alarms = int((stopped & wrong).sum()), int((stopped & right).sum())
+    return {
+        "right": int(right.sum()),
+        "wrong": int(wrong.sum()),
+        "caught": hits / int(wrong.sum()) if wrong.any() else None,
+        "alarms_on_right": alarms / int(right.sum()) if right.any() else None,
+        "interval": clopper_pearson(alarms, int(right.sum())),
+    }
+
+
+class _Examples:
+    """Of each property and class the surest answer that a change made wrong."""
+
+    def __init__(self, sample: Sample, names: Sequence[str], plan: Plan) -> None:
+        self._sample, self._names, self._plan = sample, names, plan
+        self._found: dict[tuple[str, int], Document] = {}
+
+    def look(self, change: Change, answered: Answered, images: npt.NDArray[np.uint8]) -> None:
+        """At the answers to changed images."""
+        if not self._plan.examples:
+            return
+        classes, sure = self._sample.classes, answered.confidence
+        for i in worst_of_classes(classes, answered.predicted, sure):
+            key, said = (change.property, int(classes[i])), int(answered.predicted[i])
+            if key not in self._found or sure[i] > self._found[key]["confidence"]:
+                self._found[key] = example(
+                    images[i] if self._plan.pictures else None, label=self._names[classes[i]],
+                    answer=self._names[said] if said >= 0 else "no answer",
+                    confidence=float(sure[i]), row=int(self._sample.numbers[i]),
+                    full_scale=self._plan.full_scale, change=(change.property, change.value),
+                )  # fmt: skip
+
+    def surest(self) -> list[Document]:
+        return surest(list(self._found.values()))
 
 
 def _errors(

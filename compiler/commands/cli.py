@@ -168,6 +168,22 @@ def compile_(
             help="Most microseconds of an evaluation, estimated for the target; like --budget-kb."
         ),
     ] = None,
+    guard: Annotated[
+        str,
+        typer.Option(
+            metavar="PROPERTY,...",
+            help="Monitors also learn from changed copies of fit rows, more of the classes and "
+            "changes that break the model: noise=0.3,rotation=20, a range (rotation=-30:30), a "
+            "fault of `shift` (fog=3); a name alone has the published values, as in `robustness`. "
+            "The promise stays that of rows as they are.",
+        ),
+    ] = "",
+    full_scale: Annotated[
+        int,
+        typer.Option(
+            min=1, max=255, help="The value of full brightness in the images, for --guard."
+        ),
+    ] = 255,
     expect_accuracy: Annotated[
         float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
     ] = None,
@@ -254,6 +270,8 @@ def compile_(
         certify_kernels=certify_kernels,
         expect_accuracy=expect_accuracy,
         promise=_promise(false_alarm, miss_rate, confidence, per_class or "", promise),
+        guard=guard,
+        full_scale=full_scale,
         drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,

@@ -24,6 +24,16 @@ ClassNames = Annotated[
 ]
 
 
+NoExamples = Annotated[
+    bool,
+    typer.Option(
+        "--no-examples",
+        help="Name and show no rows: for data that must not leave the machine. Else the page shows "
+        "up to 24 wrong answers, in at most 64 pixels a side.",
+    ),
+]
+
+
 def reading_of(preprocess: str, label_order: str, classes: str) -> Reading:
     """What these options say. Raises EdgemonError."""
     from edgemon.compiler.data.classes import parse_names

@@ -20,7 +20,7 @@ WORST = 3  # classes that a table names
 def measure(
     paths: list[Path], data: str, reading: Reading, *, label_column: str | None, scenario: str,
     alpha: float, beta: float, prior: str, joint: bool, require: str, html: Path | None,
-    seed: int, workers: int, terminal: Terminal,
+    examples: bool, full_scale: int, seed: int, workers: int, terminal: Terminal,
 ) -> dict[str, Any]:  # fmt: skip
     """The document of the first path, and with several ``models``, all of them. Raises
     EdgemonError."""
@@ -28,9 +28,10 @@ def measure(
         raise CompileError(f"--scenario {scenario!r} is unknown; use {' or '.join(SCENARIOS)}")
     wanted = requirements.parse(require)
     models = []
-    for path, name in zip(paths, _names(paths), strict=True):
+    for path, name in zip(paths, names_of(paths), strict=True):
         found = answers(
-            path, data, reading, label_column=label_column, workers=workers, reporter=terminal
+            path, data, reading, label_column=label_column, workers=workers, reporter=terminal,
+            examples=examples, pictures=html is not None, full_scale=full_scale,
         )  # fmt: skip
         with terminal.stage(f"measuring {name}"):
             models.append(
@@ -77,7 +78,8 @@ def show(models: list[dict[str, Any]], terminal: Terminal) -> None:
         terminal.note(f"{m['name']}: {page.sentence(m)}")
 
 
-def _names(paths: list[Path]) -> list[str]:
+def names_of(paths: list[Path]) -> list[str]:
+    """What models and bundles are called side by side."""
     names = [path.name if is_bundle(path) else path.stem for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 

@@ -11,6 +11,7 @@ from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
 from edgemon.compiler.commands.reading_options import (
     ClassNames,
     LabelOrder,
+    NoExamples,
     Preprocessing,
     reading_of,
 )
@@ -47,6 +48,10 @@ def trust(
         ),
     ] = "",
     html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
+    no_examples: NoExamples = False,
+    full_scale: Annotated[
+        int, typer.Option(min=1, max=255, help="The value of full brightness, for the pictures.")
+    ] = 255,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
@@ -59,6 +64,7 @@ def trust(
     reading = reading_of(preprocess, label_order, classes)
     measuring.measure(
         models, data, reading, label_column=label_column, scenario=scenario, alpha=alpha,
-        beta=beta, prior=prior, joint=joint, require=require, html=html, seed=seed,
+        beta=beta, prior=prior, joint=joint, require=require, html=html,
+        examples=not no_examples, full_scale=full_scale, seed=seed,
         workers=workers, terminal=Terminal(as_json=json, markdown=markdown),
     )  # fmt: skip

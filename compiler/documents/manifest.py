@@ -101,6 +101,8 @@ class Options(TypedDict):
     per_class: str  # "", "each" or "every"
     drift_run_length: int  # images; 0: no drift test
     expect_accuracy: float | None  # share
+    guard: str  # --guard; "": nothing
+    full_scale: int  # the value of full brightness in images, for guard
     budget_kb: float | None  # kB of 1024 bytes
     budget_us: float | None  # us an image
 
@@ -409,6 +411,34 @@ class Finding(TypedDict):
     text: str  # for people
 
 
+class GuardedClass(TypedDict):
+    """Fit rows of a class under a change."""
+
+    label: str  # of the class
+    tried: int  # rows that the model has right as they are, on which the change was tried
+    broken: int  # rows of these that it has wrong when they are changed
+    copies: int  # changed copies that monitors learned from
+    errors: int  # copies of these that the model has wrong
+
+
+class GuardedChange(TypedDict):
+    """One property of images at one value."""
+
+    property: str  # "noise", "rotation", "brightness", or a fault
+    value: float  # in the property's unit; of a fault its severity
+    classes: list[GuardedClass]
+
+
+class Guard(TypedDict):
+    """Changed copies of fit rows that monitors also learned from. No threshold knows of them: what
+    is promised is of rows as they are."""
+
+    changes: list[GuardedChange]
+    copies: int  # of all changes and classes
+    errors: int  # copies that the model has wrong
+    share: float  # copies for each row that breaks: 1, or what keeps them no more than the fit rows
+
+
 class AccuracyFit(TypedDict):
     """What ``accuracy fit`` learned of reference rows."""
 
@@ -447,6 +477,7 @@ class Results(TypedDict):
     left_out: list[LeftOut]
     realised: Realised
     drift: Drift | None  # null without a drift test
+    guard: Guard | None  # null without --guard
     accuracy_fit: AccuracyFit | None  # null until `accuracy fit`
     last_bits: LastBits
     proof: Proof

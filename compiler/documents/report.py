@@ -171,6 +171,25 @@ class ClassTrust(TypedDict):
     interval: manifest.Interval | None  # by bootstrap
 
 
+class TrustDensity(TypedDict):
+    """How the trust of answers is distributed."""
+
+    label: str | None  # of a class; null: all answers
+    trust: list[float]  # places, from 0 to 1
+    density: list[float]  # at these places
+
+
+class ReliabilityBin(TypedDict):
+    """Answers whose confidence lies in one step."""
+
+    low: float  # end of the step
+    high: float  # end of the step
+    rows: int  # answers
+    confidence: float | None  # their mean; null without one
+    accuracy: float | None  # share that is right; null without one
+    interval: manifest.Interval | None  # of the accuracy, exact
+
+
 class TrustReport(TypedDict):
     """What the model's confidence is worth on test rows (`edgemon trust` says more)."""
 
@@ -181,6 +200,8 @@ class TrustReport(TypedDict):
     expected_calibration_error: float  # in 15 bins
     passing: float | None  # the score over the answers that the verdict lets pass; null without one
     spectrum: list[ClassTrust]
+    densities: list[TrustDensity]  # of all answers, and of the classes that are trusted least
+    reliability: list[ReliabilityBin]
 
 
 class CostReport(TypedDict):
@@ -220,6 +241,7 @@ class Numbers(TypedDict):
     left_out: list[manifest.LeftOut]
     drift: manifest.Drift | None  # null without a drift test
     last_bits: manifest.LastBits
+    guard: manifest.Guard | None  # null without --guard
     by_class: list[ClassReport]
     trust: TrustReport
     cost: CostReport

@@ -46,6 +46,7 @@ class PatternMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "pattern"
+    learns_usual: ClassVar[bool] = True
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "neurons": (0, MAX_PATTERN),

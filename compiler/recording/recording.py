@@ -33,7 +33,8 @@ FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
 class Recording:
     """N rows. ``predicted`` is the class that the model's output means (see ``models.decision``);
     ``labels`` are in the order of the model's classes; ``groups`` as in ``data.groups``, where rows
-    come in groups. The taps stay on disk."""
+    come in groups; ``changed`` where they are changed copies of others (see ``guarding``), None
+    where none is. The taps stay on disk."""
 
     taps: tuple[Tap, ...]
     files: tuple[RowFile, ...]
@@ -43,6 +44,7 @@ class Recording:
     n_classes: int
     worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
     groups: Groups | None = None
+    changed: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -96,7 +98,13 @@ class Recording:
             predicted=self.predicted[index],
             labels=None if self.labels is None else self.labels[index],
             groups=None if self.groups is None else self.groups[index],
+            changed=None if self.changed is None else self.changed[index],
         )
+
+    @property
+    def as_given(self) -> Recording:
+        """The rows that are no changed copies."""
+        return self if self.changed is None else self.take(np.flatnonzero(~self.changed))
 
     def grouped(self, groups: Groups) -> Recording:
         """The same rows in these groups (n,)."""

@@ -9,6 +9,7 @@ from scipy.stats import binomtest, fisher_exact
 
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.manifest import Finding, Monitor
+from edgemon.compiler.guarding import sentence
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
 
@@ -40,13 +41,17 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
             "that the intervals of everything about wrong answers are wide. More test rows make "
             "them narrower (--test).",
         )
-    if fit["wrong"] < FEW:
+    guard = document["guard"]
+    if fit["wrong"] + (0 if guard is None else guard["errors"]) < FEW:
         yield (
             "few_wrong_fit_rows",
             f"Only {fit['wrong']} of the {fit['rows']:,} fit rows are classified wrongly: "
             "monitors that learn from errors had little to learn from. Fit on rows that the model "
             "was not trained on (--fit).",
         )
+    if guard is not None:
+        said = sentence(guard)
+        yield "guarded", f"{said[0].upper()}{said[1:]}."
     if document["groups"] is not None:
         yield (
             "grouped_rows",

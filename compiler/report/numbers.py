@@ -87,6 +87,7 @@ def collect(
         "left_out": manifest["left_out"],
         "drift": manifest["drift"],
         "last_bits": manifest["last_bits"],
+        "guard": manifest["guard"],
         "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
         "trust": describe_trust(
             rows.test,

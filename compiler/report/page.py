@@ -9,10 +9,12 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.compiler.cost.bill import KILOBYTE
+from edgemon.compiler.documents import manifest
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.guarding import sentence
 from edgemon.compiler.last_bits.tables import tables
-from edgemon.compiler.report import figures
+from edgemon.compiler.report import figures, trust_figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.runtime.evaluation import Verdict
 
@@ -33,7 +35,7 @@ def render(document: schema.Report) -> str:
         "coefficient": coefficient,
         "listed": listed,
     }  # fmt: skip
-    files = resources.files(__package__)
+    files, guard = resources.files(__package__), document["guard"]
     template = environment.from_string(files.joinpath(TEMPLATE).read_text(encoding="utf-8"))
     return template.render(
         d=document,
@@ -46,6 +48,9 @@ def render(document: schema.Report) -> str:
         together=_confusion(document["together"]["verdicts"]),
         split_names=SPLITS,
         least_trusted=_least_trusted(document["trust"]),
+        trust=_trust_figures(document["trust"]),
+        guarded=[] if guard is None else [_guarded(c) for c in guard["changes"]],
+        guard_sentence="" if guard is None else sentence(guard),
         first_rows=FIRST_ROWS,
     )
 
@@ -68,6 +73,31 @@ def _monitor(monitor: schema.MonitorReport, number_of: int) -> dict[str, Any]:
 def _least_trusted(trust: schema.TrustReport) -> list[schema.ClassTrust]:
     known = [c for c in trust["spectrum"] if c["trust"] is not None]
     return sorted(known, key=lambda c: c["trust"] or 0.0)[:LEAST_TRUSTED]
+
+
+def _trust_figures(trust: schema.TrustReport) -> dict[str, Markup]:
+    found = {
+        "spectrum": [{**c, "class": c["label"]} for c in trust["spectrum"]], "monitored": None,
+        "densities": [{**d, "class": d["label"]} for d in trust["densities"]],
+        "reliability": trust["reliability"],
+    }  # fmt: skip
+    return {
+        "spectrum": Markup(trust_figures.spectrum(found, "trust")),
+        "densities": Markup(trust_figures.densities(found, "trust")),
+        "reliability": Markup(trust_figures.reliability(found, "trust")),
+    }
+
+
+def _guarded(change: manifest.GuardedChange) -> dict[str, Any]:
+    """A change: what it broke of the rows it was tried on, and most of which class."""
+    classes = [c for c in change["classes"] if c["tried"]]
+    worst = max(classes, key=lambda c: c["broken"] / c["tried"])
+    return {
+        "name": f"{change['property']} {change['value']:g}",
+        "broken": sum(c["broken"] for c in classes) / sum(c["tried"] for c in classes),
+        "worst": worst["label"], "worst_broken": worst["broken"] / worst["tried"],
+        "copies": sum(c["copies"] for c in classes), "errors": sum(c["errors"] for c in classes),
+    }  # fmt: skip
 
 
 def _confusion(verdicts: schema.VerdictsReport) -> dict[str, Any]:

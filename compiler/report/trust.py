@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +12,10 @@ import numpy.typing as npt
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.recording.probabilities import softmax_vectors
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.statistics.calibration import expected_calibration_error
-from edgemon.compiler.statistics.trust import measure, question_answer_trust
+from edgemon.compiler.statistics.calibration import expected_calibration_error, reliability
+from edgemon.compiler.statistics.trust import Trust, density, measure, question_answer_trust
+
+WORST = 3  # classes whose density is shown
 
 
 def describe_trust(
@@ -39,4 +43,26 @@ def describe_trust(
             for s in found.spectrum
             if s.scenario is not None
         ],
+        "densities": densities(found, trust, test.labels, labels),
+        "reliability": [
+            cast(schema.ReliabilityBin, asdict(b)) for b in reliability(confidence, right)
+        ],
     }  # fmt: skip
+
+
+def densities(
+    found: Trust, trust: npt.NDArray[np.float64], classes: npt.NDArray[np.int64],
+    names: Sequence[str],
+) -> list[schema.TrustDensity]:  # fmt: skip
+    """Of the trust (n,) of all answers, and of the ``classes`` (n,) that are trusted least."""
+    known = [s for s in found.spectrum if s.trust is not None and s.scenario is not None]
+    worst = sorted(known, key=lambda s: s.trust or 0.0)[:WORST]
+    parts = [(None, trust)] + [(s.scenario, trust[classes == s.scenario]) for s in worst]
+    return [
+        {
+            "label": None if z is None else names[z],
+            "trust": places.round(6).tolist(), "density": values.round(6).tolist(),
+        }
+        for z, rows in parts
+        for places, values in [density(rows)]
+    ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from edgemon.compiler.report.trust import densities
 from edgemon.compiler.statistics import calibration
 from edgemon.compiler.statistics import trust as metrics
 from edgemon.compiler.statistics.intervals import clopper_pearson
@@ -15,8 +16,6 @@ from edgemon.compiler.statistics.trust import Trust
 from edgemon.compiler.trust.answers import Answers, by_scenario
 
 Document = dict[str, Any]
-
-WORST = 3  # classes whose density is shown
 
 
 def describe(
@@ -41,9 +40,13 @@ def describe(
         "net_trust_score": trust.net_trust_score, "interval": trust.interval,
         "confidence_right": trust.confidence_right, "confidence_wrong": trust.confidence_wrong,
         "spectrum": _spectrum(trust, found.names),
-        "densities": _densities(trust, q, found, scenario), **_calibration(found),
+        "densities": [
+            {"class": d["label"], "trust": d["trust"], "density": d["density"]}
+            for d in densities(trust, q, by_scenario(found, scenario), found.names)
+        ],
+        **_calibration(found),
         "reliability": [asdict(b) for b in calibration.reliability(found.confidence, found.right)],
-        "monitored": _monitored(found, of),
+        "monitored": _monitored(found, of), "examples": list(found.examples),
     }  # fmt: skip
 
 
@@ -66,22 +69,6 @@ def _spectrum(trust: Trust, names: Sequence[str]) -> list[Document]:
             "trust": s.trust, "interval": s.interval,
         }
         for s in trust.spectrum
-    ]  # fmt: skip
-
-
-def _densities(trust: Trust, q: metrics.Floats, found: Answers, scenario: str) -> list[Document]:
-    """Of all answers, and of the classes that are trusted least."""
-    known = [s for s in trust.spectrum if s.trust is not None and s.scenario is not None]
-    worst = sorted(known, key=lambda s: s.trust or 0.0)[:WORST]
-    own = by_scenario(found, scenario)
-    parts = [(None, q)] + [(s.scenario, q[own == s.scenario]) for s in worst]
-    return [
-        {
-            "class": None if z is None else found.names[z],
-            "trust": places.round(6).tolist(), "density": values.round(6).tolist(),
-        }
-        for z, rows in parts
-        for places, values in [metrics.density(rows)]
     ]  # fmt: skip
 
 

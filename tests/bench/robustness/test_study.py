@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.command_line import document, edgemon, refused
+from tests.command_line import copy, document, edgemon, refused
 from tests.conftest import DEMO
 
 MODEL, DATA = DEMO / "digits_int8.tflite", DEMO / "digits.npz"
@@ -43,6 +43,29 @@ def test_a_bundle_says_what_breaks_and_what_its_monitors_catch(
     text = page.read_text()
     assert "What the monitors catch" in text
     assert "https://" not in text
+    assert {e["property"] for e in found["examples"]} == {"rotation", "noise"}
+    assert text.count("data:image/png") == len(found["examples"]) <= 24
+    for e in found["examples"]:
+        assert e["class"] != e["answered"]
+        assert 0 < e["confidence"] <= 1
+    clean = found["as_they_are"]
+    assert clean["right"] + clean["wrong"] == found["rows"]
+    assert clean["caught"] > clean["alarms_on_right"]
+
+
+def test_bundles_lie_side_by_side(digits_bundle: Path, tmp_path: Path) -> None:
+    page, other = tmp_path / "r.html", copy(digits_bundle, tmp_path / "other")
+    given = ("--data", DATA, *FEW, "--properties", "rotation=20", "--no-examples")
+    result = edgemon("robustness", digits_bundle, other, *given, "--html", page)
+    assert result.exit_code == 0, result.stderr
+    assert "caught, digits" in result.stdout
+    assert "alarms on right, other" in result.stdout
+    assert page.read_text().count("What breaks") == 2
+    assert "<img" not in page.read_text()
+    both = document("robustness", digits_bundle, MODEL, *given)
+    assert [m["name"] for m in both["models"]] == ["digits", "digits_int8"]
+    assert both["models"][1]["caught"] is None
+    assert both["examples"] == []
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:

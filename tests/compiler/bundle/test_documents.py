@@ -33,7 +33,8 @@ ENTRIES = {
     "plain": ("drift.measured", "model.fixed_inputs.w2", "options.inputs.w2"),
     "fusion": (
         "comparison.0.quality", "last_bits.kernels.1", "last_bits.lsb", "monitors.1.alone",
-        "drift", "budget.kilobytes", "input.spread", "input.better", "left_out.0",
+        "drift", "guard.changes.0.classes.0", "budget.kilobytes", "input.spread",
+        "input.better", "left_out.0",
     ),
     "classes": ("monitors.0.class_thresholds", "groups.drawn", "realised.by_set"),
     "unit": ("decision", "features"),
@@ -69,6 +70,7 @@ def _given(kind: str, folder: Path, tiny_data: Path) -> tuple[Path, Path, Option
         case "fusion":
             options = Options(
                 monitors="errors,box", certify_kernels="reference", budget_kb=24.0,
+                guard="rotation=20", full_scale=16,
                 preprocess=Preprocess(scale=3.0),
                 promise=FalseAlarmPromise(rate=0.2),
             )  # fmt: skip

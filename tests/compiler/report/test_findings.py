@@ -6,7 +6,9 @@ from typing import Any
 
 from edgemon.compiler.report.findings import findings
 
-UNSAID: dict[str, Any] = {"input": None, "own_labels": None}  # what a document need not tell
+UNSAID: dict[str, Any] = {  # what a document need not tell
+    "input": None, "own_labels": None, "guard": None,
+}  # fmt: skip
 
 
 def test_findings_of_leakage_and_of_a_better_opinion() -> None:
@@ -98,3 +100,23 @@ def test_what_was_left_out_is_a_finding() -> None:
     assert findings(document) == [
         {"kind": "left_out", "text": "Left out: forest: the input is wide."}
     ]
+
+
+def test_errors_among_changed_copies_are_errors_to_learn_from() -> None:
+    splits = {
+        "fit": {"rows": 500, "wrong": 10, "groups": None},
+        "threshold": {"rows": 500, "wrong": 100, "groups": None},
+        "test": {"rows": 500, "wrong": 100, "groups": None},
+    }
+    plain: Any = {
+        **UNSAID, "splits": splits, "options": {"expect_accuracy": None}, "groups": None,
+        "monitors": [], "left_out": [], "promise": None, "comparison": [],
+    }  # fmt: skip
+    assert [f["kind"] for f in findings(plain)] == ["few_wrong_fit_rows"]
+    cells = [{"label": "a", "tried": 9, "broken": 4, "copies": 60, "errors": 45}]
+    changes = [{"property": "noise", "value": 0.3, "classes": cells}]
+    guard = {"changes": changes, "copies": 60, "errors": 45, "share": 1.0}
+    (found,) = findings({**plain, "guard": guard})
+    assert found["kind"] == "guarded"
+    assert "60 changed copies of fit rows (noise=0.3)" in found["text"]
+    assert "not of changed ones" in found["text"]
