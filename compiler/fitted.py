@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from edgemon.compiler.cost.bill import Cost
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import monitors as schema
 from edgemon.compiler.left_out import LeftOut, each
 from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.program.ir import Monitor, Program

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.row_file import RowFile
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.faults.properties import Change, changed, parse
 from edgemon.compiler.faults.registry import warn_of_scale

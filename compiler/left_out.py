@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import cast
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import monitors as schema
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from edgemon import targets
 from edgemon.compiler import fitting
 from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import asked as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.faults import properties
 from edgemon.compiler.models import keras

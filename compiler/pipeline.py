@@ -27,6 +27,7 @@ from edgemon.compiler.data.repeats import contents
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.last_bits import code_errors, kernel_sets
@@ -210,7 +211,7 @@ class _Emitted:
     metadata: Mapping[str, Any]
     artifact: bytes
     onnx: bytes
-    drift: schema.Drift | None
+    drift: measured.Drift | None
     self_test: self_test.MutationScore
 
 
@@ -239,7 +240,7 @@ def _emit(
 def _prove(
     fitted: Fitted, emitted: _Emitted, recorder: Recorder, tapped: TappedModel,
     splits: Splits[Dataset], recorded: Recorded, reporter: Reporter,
-) -> schema.Proof:  # fmt: skip
+) -> measured.Proof:  # fmt: skip
     held_out = (
         block
         for part in (recorded.finite.threshold, recorded.finite.test)
@@ -254,7 +255,7 @@ def _prove(
 def _last_bits(
     fitted: Fitted, recorder: Recorder, tapped: TappedModel, recorded: Recorded,
     splits: Splits[Dataset], kernels: Sequence[str],
-) -> schema.LastBits:  # fmt: skip
+) -> measured.LastBits:  # fmt: skip
     sample = code_errors.sample(recorded.finite.test, recorder.seed)
     judges = len(fitted.judges)
     lsb = code_errors.measure(fitted.program, sample, judges, recorder.seed)

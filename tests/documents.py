@@ -10,14 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "documents.md"
-SCHEMAS = ("compiler/documents/manifest.py", "compiler/documents/report.py")
+SCHEMAS = tuple(
+    f"compiler/documents/{name}.py"
+    for name in ("asked", "monitors", "measured", "manifest", "report")
+)
 HEAD = """# The documents of a bundle
 
 Every field of `manifest.json` (`Manifest`), of what `compile --json` prints (`Compiled`) and of
-`report.json` (`Report`). Made from [the manifest's types](../compiler/documents/manifest.py) and
-[the report's](../compiler/documents/report.py) by `python -m tests.documents`, and tests hold
-compiled bundles to the same types: no field more, none less. A field with *maybe* is missing where
-it says nothing.
+`report.json` (`Report`). Made from [the manifest's types](../compiler/documents/manifest.py),
+[the report's](../compiler/documents/report.py) and their parts beside them by
+`python -m tests.documents`, and tests hold compiled bundles to the same types: no field more, none
+less. A field with *maybe* is missing where it says nothing.
 """
 WORDS = {  # of Python's types
     "str": "text", "int": "whole number", "float": "number", "bool": "true or false",

@@ -20,7 +20,7 @@ from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
 from edgemon.compiler.data.images import Pictures
 from edgemon.compiler.data.loading import Dataset, load
-from edgemon.compiler.documents.manifest import RunLength
+from edgemon.compiler.documents.measured import RunLength
 from edgemon.compiler.faults import registry
 from edgemon.compiler.promise.drift.choice import measure_run_length
 from edgemon.compiler.promise.drift.detector import DriftTest

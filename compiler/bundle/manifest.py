@@ -21,6 +21,7 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
+from edgemon.compiler.documents import asked, measured
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.left_out import LeftOut
@@ -95,10 +96,10 @@ def results(
     fitted: Fitted,
     left_out: Iterable[LeftOut],
     realised: Realised,
-    drift: schema.Drift | None,
-    guard: schema.Guard | None,
-    last_bits: schema.LastBits,
-    proof: schema.Proof,
+    drift: measured.Drift | None,
+    guard: measured.Guard | None,
+    last_bits: measured.LastBits,
+    proof: measured.Proof,
     self_test: MutationScore,
     artifact: bytes,
     onnx: bytes,
@@ -117,10 +118,10 @@ def results(
         "accuracy": accuracy.share,
         "clipped_share": None if look.spread is None else look.spread.clipped_share,
         "input": look.to_json(),
-        "accuracy_by_split": cast(schema.Shares, dict(accuracy.by_split.items())),
-        "rows": cast(schema.Counts, dict(given.map(lambda _, data: len(data)).items())),
+        "accuracy_by_split": cast(measured.Shares, dict(accuracy.by_split.items())),
+        "rows": cast(measured.Counts, dict(given.map(lambda _, data: len(data)).items())),
         "groups": groups_json(options.group, rows, fitted),
-        "budget": cast(schema.Budget, asdict(budget)),
+        "budget": cast(asked.Budget, asdict(budget)),
         "monitors": [judge.to_json() for judge in fitted.judges],
         "comparison": [c.to_json() for c in fitted.comparison],
         "together": fitted.together.to_json(),
@@ -144,7 +145,7 @@ def results(
 
 
 def with_report(
-    results: schema.Results, hashes: Mapping[str, str], findings: list[schema.Finding]
+    results: schema.Results, hashes: Mapping[str, str], findings: list[measured.Finding]
 ) -> schema.Manifest:
     """The whole manifest; ``hashes`` of the report's files, by name."""
     return {
@@ -155,7 +156,7 @@ def with_report(
     }
 
 
-def describe_model(model: Model, tapped: TappedModel) -> schema.Model:
+def describe_model(model: Model, tapped: TappedModel) -> asked.Model:
     """The file that the user gave, and what became of it."""
     return {
         **_origin(model),
@@ -164,8 +165,8 @@ def describe_model(model: Model, tapped: TappedModel) -> schema.Model:
     }
 
 
-def _origin(model: Model) -> schema.Origin:
-    part: schema.Part = {} if model.prepared is None else model.prepared.to_json()
+def _origin(model: Model) -> asked.Origin:
+    part: asked.Part = {} if model.prepared is None else model.prepared.to_json()
     made = model.conversion
     if made is None:
         given = model if model.prepared is None else model.prepared
@@ -173,7 +174,7 @@ def _origin(model: Model) -> schema.Origin:
             "file": given.path.name, "sha256": given.sha256, **part,
             "output_kind": model.output_kind,
         }  # fmt: skip
-    converted: schema.Conversion = {
+    converted: asked.Conversion = {
         "to": f"{made.to} TFLite", "by": made.by, "changed": list(made.changed),
         "sha256": model.sha256,
     }  # fmt: skip
@@ -183,7 +184,7 @@ def _origin(model: Model) -> schema.Origin:
     }  # fmt: skip
 
 
-def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> schema.Groups | None:
+def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> measured.Groups | None:
     """How many groups the rows of each split are of, of how many one row set thresholds (with
     ``per_class`` one of each predicted class), and how many rows those are; None where rows come by
     themselves."""
@@ -198,7 +199,7 @@ def groups_json(by: str | None, rows: Splits[Recording], fitted: Fitted) -> sche
     }  # fmt: skip
 
 
-def source_json(spec: str) -> schema.Source:
+def source_json(spec: str) -> asked.Source:
     """A data specification, and the hashes of the files it names."""
     files = [Path(p.partition("[")[0]) for p in spec.split(",")]
     hashes = {f.name: _sha256(f) for f in files if f.is_file()}

@@ -19,7 +19,7 @@ from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import ACCURACY, C_HEADER
 from edgemon.compiler.bundle_rows import load_rows, record_loaded
 from edgemon.compiler.commands.accuracy_shown import FOR_A_START, meaning, plan, show
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError, DataError
 from edgemon.compiler.estimation import asking, estimates, label_page

@@ -11,7 +11,7 @@ from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.output_folder import MANIFEST
 from edgemon.compiler.commands.summary import UNRANKED, unranked
 from edgemon.compiler.cost.worst_case import by_monitor, worst_case
-from edgemon.compiler.documents.manifest import WorstCase
+from edgemon.compiler.documents.monitors import WorstCase
 from edgemon.compiler.emit import flat
 from edgemon.compiler.emit.flat import Artifact
 from edgemon.compiler.errors import ModelError

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured, monitors
 from edgemon.compiler.last_bits.tables import show_last_bits
 from edgemon.compiler.proof.self_test import MutationScore
 from edgemon.compiler.terminal import Terminal, percent
@@ -100,7 +101,7 @@ def show_timings(terminal: Terminal, pieces: Sequence[schema.Timing]) -> None:
     )  # fmt: skip
 
 
-def unranked(monitor: schema.Monitor) -> tuple[Any, ...]:
+def unranked(monitor: monitors.Monitor) -> tuple[Any, ...]:
     """Cells for what a monitor whose ties the softmax ranks is worth without that."""
     return (monitor["raw_mcc"], monitor["raw_auroc"]) if monitor["ties_broken"] else ("", "")
 
@@ -206,7 +207,7 @@ def _show_comparison(terminal: Terminal, manifest: schema.Compiled, time: tuple[
         _show_selection(terminal, monitor)
 
 
-def _show_selection(terminal: Terminal, monitor: schema.Monitor) -> None:
+def _show_selection(terminal: Terminal, monitor: monitors.Monitor) -> None:
     """What each further signal of a stack buys, in the order in which they joined."""
     joined = [c for c in monitor["details"].get("selection", ()) if c["kept"]]
     if len(joined) < 2:
@@ -257,7 +258,7 @@ def _show_budget(terminal: Terminal, manifest: schema.Compiled) -> None:
         terminal.note(f"budget: {'; '.join(kept)}: met")
 
 
-def _show_drift(terminal: Terminal, drift: schema.Drift | None) -> None:
+def _show_drift(terminal: Terminal, drift: measured.Drift | None) -> None:
     if drift is None:
         return
     measured = drift["measured"]

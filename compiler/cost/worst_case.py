@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from edgemon.compiler.cost import bill
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import monitors as schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.program.ops import OPS

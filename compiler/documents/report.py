@@ -1,12 +1,12 @@
 """The document ``report.json``: each field with its meaning and unit.
 
-As in ``bundle.schema``, the comment above or beside a field is what docs/documents.md says of it.
+The comment above or beside a field is what docs/documents.md says of it.
 """
 
 from typing import Literal, TypedDict
 
-from edgemon.compiler.documents import manifest
-from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.documents import asked, measured, monitors
+from edgemon.compiler.documents.measured import Interval
 
 ANSWERS: tuple[Literal["right"], Literal["wrong"]] = ("right", "wrong")
 
@@ -20,7 +20,7 @@ class Tap(TypedDict):
     view: str  # the inference that gives it: "plain", or "mirror" for that of the mirrored image
 
 
-class ReportedModel(manifest.Model):
+class ReportedModel(asked.Model):
     """The model, and how monitors see it."""
 
     classes: int  # how many
@@ -57,7 +57,7 @@ class PromiseReport(TypedDict):
     per_class: str  # "", "each" or "every"
     whose: str  # "verdict" of the monitors together, or each "monitor" by itself
     rows: int  # that thresholds were set on
-    realised: manifest.Realised
+    realised: measured.Realised
 
 
 class Confusion(TypedDict):
@@ -142,7 +142,7 @@ class Curve(TypedDict):
     risk: list[float]  # share of those that are wrong
 
 
-class MonitorReport(manifest.Monitor, Judged):
+class MonitorReport(monitors.Monitor, Judged):
     """A monitor as the manifest has it, and how it does at length."""
 
     source: str  # the publication of the method
@@ -168,7 +168,7 @@ class ClassTrust(TypedDict):
     label: str  # of the class
     rows: int  # test rows with that label
     trust: float | None  # mean question-answer trust; null without rows
-    interval: manifest.Interval | None  # by bootstrap
+    interval: measured.Interval | None  # by bootstrap
 
 
 class TrustDensity(TypedDict):
@@ -187,14 +187,14 @@ class ReliabilityBin(TypedDict):
     rows: int  # answers
     confidence: float | None  # their mean; null without one
     accuracy: float | None  # share that is right; null without one
-    interval: manifest.Interval | None  # of the accuracy, exact
+    interval: measured.Interval | None  # of the accuracy, exact
 
 
 class TrustReport(TypedDict):
     """What the model's confidence is worth on test rows (`edgemon trust` says more)."""
 
     net_trust_score: float  # mean of C of right answers and 1 - C of wrong ones
-    interval: manifest.Interval | None  # by bootstrap
+    interval: measured.Interval | None  # by bootstrap
     confidence_right: float | None  # mean, of right answers; null without one
     confidence_wrong: float | None  # mean, of wrong answers; null without one
     expected_calibration_error: float  # in 15 bins
@@ -215,7 +215,7 @@ class CostReport(TypedDict):
     second_inference: bool  # does a monitor need the model's answer to the mirrored image?
     steps: int  # of an evaluation
     steps_by_op: dict[str, int]  # steps of an evaluation, by op
-    worst_case: manifest.WorstCase
+    worst_case: monitors.WorstCase
 
 
 class Numbers(TypedDict):
@@ -227,33 +227,33 @@ class Numbers(TypedDict):
     interval_confidence: float  # of every interval
     edgemon: str  # version
     model: ReportedModel
-    decision: manifest.Decision | None  # of a model with one output unit
-    own_labels: manifest.OwnLabels | None  # of a model that gives a label
+    decision: measured.Decision | None  # of a model with one output unit
+    own_labels: measured.OwnLabels | None  # of a model that gives a label
     clipped_share: float | None  # of the input's values; null: an input of floats or tokens
-    input: manifest.Input
+    input: measured.Input
     accuracy: float  # share of right answers on all rows; with separate files on held-out ones
     splits: SplitsReport
-    groups: manifest.Groups | None  # null where rows come by themselves
+    groups: measured.Groups | None  # null where rows come by themselves
     promise: PromiseReport | None  # null where no threshold was set on held-out rows
     together: Judged  # the verdict of all monitors
     monitors: list[MonitorReport]
-    comparison: list[manifest.Candidate]  # of fusions' signals
-    left_out: list[manifest.LeftOut]
-    drift: manifest.Drift | None  # null without a drift test
-    last_bits: manifest.LastBits
-    guard: manifest.Guard | None  # null without --guard
+    comparison: list[monitors.Candidate]  # of fusions' signals
+    left_out: list[monitors.LeftOut]
+    drift: measured.Drift | None  # null without a drift test
+    last_bits: measured.LastBits
+    guard: measured.Guard | None  # null without --guard
     by_class: list[ClassReport]
     trust: TrustReport
     cost: CostReport
-    budget: manifest.Budget
-    proof: manifest.Proof
-    self_test: manifest.SelfTest
-    data: dict[str, manifest.Source]  # by "data", or by "fit", "threshold" and "test"
-    options: manifest.Options
+    budget: asked.Budget
+    proof: measured.Proof
+    self_test: measured.SelfTest
+    data: dict[str, asked.Source]  # by "data", or by "fit", "threshold" and "test"
+    options: asked.Options
     sha256: dict[str, str]  # of the bundle's files but the report's, by name
 
 
 class Report(Numbers):
     """The document ``report.json``: everything that ``report.html`` shows."""
 
-    findings: list[manifest.Finding]
+    findings: list[measured.Finding]

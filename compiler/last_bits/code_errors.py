@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.evaluation import blocks, evaluate, evaluate_blocks
 from edgemon.compiler.recording.recording import Recording

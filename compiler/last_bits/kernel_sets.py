@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.last_bits.code_errors import Changes
 from edgemon.compiler.models.model import Model

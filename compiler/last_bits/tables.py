@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.terminal import Terminal, percent
 
 Row = tuple[Any, ...]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.graph import Graph, Tensor
 from edgemon.compiler.models.roles import Role, activation_name, has_role

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import asked as schema
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models.graph import Tensor, UnsupportedError
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.groups import Groups
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.promise.calibration import independent
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording

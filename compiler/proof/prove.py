@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.accuracy.reference import AccuracyReference
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.emit.flat import Artifact, read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import binomtest
 
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.recording import input_range
 from edgemon.compiler.recording.alternatives import Order, Way

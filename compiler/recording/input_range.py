@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.runtime.errors import NotFiniteError
 from edgemon.runtime.preprocess import FLOAT_INPUTS, InputSpec, Preprocess, to_codes
 

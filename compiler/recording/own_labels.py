@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.models import child
 from edgemon.compiler.models.model import Model
 from edgemon.runtime.preprocess import Preprocess

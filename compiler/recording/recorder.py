@@ -14,7 +14,7 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.groups import one_of_each
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.splits import Splits
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import CompileError, ParityError
 from edgemon.compiler.models.decision import Decision, contradicted, of_graph, of_values
 from edgemon.compiler.models.graph import Tensor

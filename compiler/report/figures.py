@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from edgemon.compiler.documents import report as schema
-from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.documents.measured import Interval
 
 # What matplotlib draws with, and the variable of the page that takes its place.
 INK, MUTED, RIGHT, WRONG = "#010101", "#020202", "#030303", "#040404"

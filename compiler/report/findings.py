@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
 from edgemon.compiler.documents import report as schema
-from edgemon.compiler.documents.manifest import Finding, Monitor
+from edgemon.compiler.documents.measured import Finding
+from edgemon.compiler.documents.monitors import Monitor
 from edgemon.compiler.guarding import sentence
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input

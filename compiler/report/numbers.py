@@ -14,7 +14,9 @@ from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.cost.worst_case import worst_case
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import report as schema
-from edgemon.compiler.documents.manifest import Interval, Monitor, Realised, Results
+from edgemon.compiler.documents.manifest import Results
+from edgemon.compiler.documents.measured import Interval, Realised
+from edgemon.compiler.documents.monitors import Monitor
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.promise.thresholds import Promise

@@ -9,9 +9,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.compiler.cost.bill import KILOBYTE
-from edgemon.compiler.documents import manifest
+from edgemon.compiler.documents import measured
 from edgemon.compiler.documents import report as schema
-from edgemon.compiler.documents.manifest import Interval
+from edgemon.compiler.documents.measured import Interval
 from edgemon.compiler.guarding import sentence
 from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.report import figures, trust_figures
@@ -88,7 +88,7 @@ def _trust_figures(trust: schema.TrustReport) -> dict[str, Markup]:
     }
 
 
-def _guarded(change: manifest.GuardedChange) -> dict[str, Any]:
+def _guarded(change: measured.GuardedChange) -> dict[str, Any]:
     """A change: what it broke of the rows it was tried on, and most of which class."""
     classes = [c for c in change["classes"] if c["tried"]]
     worst = max(classes, key=lambda c: c["broken"] / c["tried"])

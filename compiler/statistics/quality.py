@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import monitors as schema
 from edgemon.compiler.statistics.metrics import Confusion, auroc
 
 

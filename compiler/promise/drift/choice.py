@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.stats import chi2
 
 from edgemon.compiler.data.groups import Groups
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.promise.drift.detector import LARGEST, MOST_IMAGES, UNIT, DriftTest
 

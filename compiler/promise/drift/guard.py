@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.stats import ks_2samp
 
 from edgemon.compiler.data.groups import Groups, one_of_each
-from edgemon.compiler.documents import manifest as schema
+from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.drift.choice import FEWEST_ROWS, fit_drift, measure_run_length
 from edgemon.compiler.promise.drift.detector import UNIT, DriftReference, DriftTest

@@ -15,7 +15,8 @@ from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.documents.manifest import Compiled, Manifest, Model
+from edgemon.compiler.documents.asked import Model
+from edgemon.compiler.documents.manifest import Compiled, Manifest
 from edgemon.compiler.documents.report import Report
 from edgemon.compiler.models import open_model
 from edgemon.compiler.models.model import Conversion
