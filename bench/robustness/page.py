@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from edgemon.bench.robustness.show import sentence
 from edgemon.compiler import report
-from edgemon.compiler.report.figures import INK, SERIES, inline_figure
+from edgemon.compiler.report.figures import SERIES, inline_figure
+from edgemon.compiler.report.heat_map import heat_map
 from edgemon.compiler.trust import pictures
 from edgemon.runtime.untrusted import printable
 
@@ -32,39 +33,10 @@ def render(models: list[Document]) -> str:
     return environment.from_string(template).render(
         models=models, style=Markup(style), examples=Markup(pictures.STYLE),
         sentences=[sentence(d) for d in models],
-        heats=[Markup(_heat(d, i)) for i, d in enumerate(models)],
+        heats=[Markup(heat_map(d["local"], f"heat{i}")) for i, d in enumerate(models)],
         curves=[Markup(_curves(d, i)) for i, d in enumerate(models)],
         pictures=[Markup(pictures.render(d["examples"])) for d in models],
     )  # fmt: skip
-
-
-def _heat(document: Document, number: int) -> str:
-    """Each class and change: the darker, the more breaks."""
-    lines = [line for line in document["local"] if line["class"] is not None]
-    classes = list(dict.fromkeys(line["class"] for line in lines))
-    changes = list(dict.fromkeys((line["property"], line["value"]) for line in lines))
-    with inline_figure(f"heat{number}", "Share that stays right", 1.4 + 0.24 * len(changes)) as (
-        figure, svg,
-    ):  # fmt: skip
-        axis: Any = figure.subplots()
-        for line in lines:
-            x = classes.index(line["class"])
-            y = changes.index((line["property"], line["value"]))
-            axis.barh(y, 1, left=x, height=0.96, color=SERIES[1], alpha=1 - line["rate"])
-            if len(classes) <= 12:
-                axis.text(
-                    x + 0.5, y, f"{100 * line['rate']:.0f}", ha="center", va="center", color=INK,
-                    fontsize=8,
-                )  # fmt: skip
-        names = [printable(c)[:10] for c in classes]
-        axis.set_xticks([i + 0.5 for i in range(len(classes))], names,
-                        rotation=90 if len(classes) > 12 else 0)  # fmt: skip
-        axis.set_yticks(range(len(changes)), [f"{p} {v:g}" for p, v in changes])
-        axis.set_xlim(0, len(classes))
-        axis.set_ylim(len(changes) - 0.5, -0.5)
-        axis.set_xlabel("class; percent that stay right")
-        axis.grid(visible=False)
-    return svg[0]
 
 
 def _curves(document: Document, number: int) -> str:

@@ -22,6 +22,8 @@ from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.faults.properties import Change, changed
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
+from edgemon.compiler.trust import document as trust
+from edgemon.compiler.trust.answers import Answers
 from edgemon.compiler.trust.examples import example, surest, worst_of_classes
 from edgemon.compiler.trust.judge import Answered, Reading, open_judge
 
@@ -91,13 +93,16 @@ def run(
                     found.append((change, store.answers(judge, moved, str(change))))
                 examples.look(change, found[-1][1], made)
                 progress(done, len(plan.changes))
+    shares = np.bincount(labels[labels >= 0], minlength=len(names)) / max(1, (labels >= 0).sum())
+    answers = Answers(plain.p, plain.predicted, plain.passed, labels, names)
     few = [names[c] for c in range(len(names)) if (sample.classes == c).sum() < min(FEW, plan.each)]
     for line in few:
         reporter.warn(f"class {line} has fewer than {FEW} rows that are answered rightly")
     return {
         "name": path.stem, "rows": len(rows), "accuracy": float(right.mean()),
+        "trust": trust.figures(trust.describe(path.stem, answers)),
         "sampled": len(sample.images), "classes": list(names), "combine": combine,
-        "local": [line for c, a in found for line in _local(c, a, sample, names)],
+        "local": [line for c, a in found for line in _local(c, a, sample, names, shares)],
         "global": [
             _global(
                 c, together.combine(
@@ -116,7 +121,7 @@ def run(
 
 def figures(document: Document) -> dict[str, float | None]:
     """What ``--require`` may name."""
-    found: dict[str, float | None] = {"accuracy": document["accuracy"]}
+    found: dict[str, float | None] = dict(document["trust"])
     for line in document["local"]:
         name = f"{line['property']}={line['value']:g}"
         if line["class"] is None:
@@ -158,11 +163,12 @@ def _sampled(right: Array, labels: Array, plan: Plan) -> Array:
 
 
 def _local(
-    change: Change, answered: Answered, sample: Sample, names: Sequence[str]
+    change: Change, answered: Answered, sample: Sample, names: Sequence[str], shares: Array
 ) -> list[Document]:
+    """``shares`` (classes,): of the classes in the data, by which one mean weighs them."""
     right = answered.predicted == sample.classes
-    lines = []
-    for c in np.unique(sample.classes).tolist():
+    lines, present = [], np.unique(sample.classes)
+    for c in present.tolist():
         own = sample.classes == c
         low, high = clopper_pearson(int(right[own].sum()), int(own.sum())) or (0.0, 1.0)
         lines.append({
@@ -179,6 +185,7 @@ def _local(
         "class": None, **asdict(change), "rows": int(rows.sum()), "rate": rate,
         "low": max(0.0, rate - spread), "high": min(1.0, rate + spread),
         "confidence": float(np.mean([line["confidence"] for line in lines])),
+        "weighted": float((rates * shares[present]).sum() / shares[present].sum()),
     }  # fmt: skip
     return [mean, *lines]
 

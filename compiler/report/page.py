@@ -16,6 +16,7 @@ from edgemon.compiler.guarding import sentence
 from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.report import figures, trust_figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
+from edgemon.compiler.report.heat_map import heat_map
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
@@ -50,6 +51,7 @@ def render(document: schema.Report) -> str:
         least_trusted=_least_trusted(document["trust"]),
         trust=_trust_figures(document["trust"]),
         guarded=[] if guard is None else [_guarded(c) for c in guard["changes"]],
+        heat=Markup(heat_map(_right(guard), "guard")) if guard else "",
         guard_sentence="" if guard is None else sentence(guard),
         first_rows=FIRST_ROWS,
     )
@@ -86,6 +88,19 @@ def _trust_figures(trust: schema.TrustReport) -> dict[str, Markup]:
         "densities": Markup(trust_figures.densities(found, "trust")),
         "reliability": Markup(trust_figures.reliability(found, "trust")),
     }
+
+
+def _right(guard: measured.Guard) -> list[dict[str, Any]]:
+    """Of each change and class the share of the rows that were tried and stay right."""
+    return [
+        {
+            "class": k["label"], "property": c["property"], "value": c["value"],
+            "rate": 1 - k["broken"] / k["tried"],
+        }
+        for c in guard["changes"]
+        for k in c["classes"]
+        if k["tried"]
+    ]  # fmt: skip
 
 
 def _guarded(change: measured.GuardedChange) -> dict[str, Any]:

@@ -105,7 +105,9 @@ def test_what_was_guarded_is_said_where_people_look(tmp_path: Path) -> None:
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["options"]["guard"] == "rotation=20"
     assert [f["text"] for f in manifest["findings"] if f["kind"] == "guarded"]
-    assert said in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    assert said in page
+    assert "Share that stays right" in page
 
 
 def test_changes_that_break_nothing_add_nothing(tmp_path: Path) -> None:

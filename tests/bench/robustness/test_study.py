@@ -31,6 +31,7 @@ def test_a_bundle_says_what_breaks_and_what_its_monitors_catch(
         ]  # fmt: skip
         assert mean["rate"] == pytest.approx(np.mean(own))
         assert mean["low"] <= mean["rate"] <= mean["high"]
+        assert min(own) <= mean["weighted"] <= max(own)
     for together in found["global"]:
         assert together["rate"] == pytest.approx(
             together["product"] + together["excess"], abs=1e-12
@@ -89,10 +90,14 @@ def test_a_requirement_that_is_missed_has_its_exit_code() -> None:
     given = ("robustness", MODEL, "--data", DATA, *FEW, "--properties", "brightness=1")
     kept = edgemon(*given, "--require", "robust(brightness=1)>=1,robust_class(brightness=1)>=1")
     assert kept.exit_code == 0, kept.stderr
+    whole = edgemon(*given, "--require", "net_trust>=0.5,robust(brightness=1)>=0.8")
+    assert whole.exit_code == 0, whole.stderr
     missed = edgemon(*given, "--require", "global(brightness=1)<=0.5")
     assert missed.exit_code == 3
     assert "is 1, and must be <= 0.5" in missed.stderr
-    assert "there are accuracy" in refused(*given, "--require", "robust(noise=1)>=0.5")
+    assert "is not measured here; there are accuracy, brier" in refused(
+        *given, "--require", "robust(noise=1)>=0.5"
+    )
 
 
 def test_the_mistakes_that_people_make(tmp_path: Path) -> None:
