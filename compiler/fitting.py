@@ -10,18 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.groups import Groups
-from edgemon.compiler.data.splits import Splits, divide
-from edgemon.compiler.errors import CompileError
+from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.fitted import Alone, Candidate, Fitted, FittedMonitor
+from edgemon.compiler.lessons import Lessons, lessons
 from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.monitors.lowering import Lowered, lowered
 from edgemon.compiler.monitors.shared import ranking
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.promise.calibration import drawn, enough, find_thresholds, set_thresholds
+from edgemon.compiler.promise.calibration import drawn, find_thresholds, set_thresholds
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
@@ -31,8 +30,6 @@ from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.targets import OpTimes
 
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
-LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
-FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
 
 
 def fit_monitors(
@@ -65,8 +62,8 @@ def fit_monitors(
         times: of the device, for fusions that have a budget of time and for the comparison.
         class_names: of the model's classes, for messages.
     """
-    lessons, held_out = _lessons(estimators, rows, promise, seed)
-    _fit(estimators, rows.fit, lessons, output, promise, times, progress)
+    learned_from, held_out = lessons(estimators, rows, promise, seed)
+    _fit(estimators, rows.fit, learned_from, output, promise, times, progress)
     plain = lowered(estimators, rows.fit.taps, output)
     calibrated = tuple(rule == "guaranteed" or s.alarm_above is None for s in plain.scores)
     given = replace(rows, fit=rows.fit.as_given)
@@ -94,46 +91,18 @@ def fit_monitors(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Lessons:
-    """Rows for estimators that learn in two steps: those on which they are fitted, and those on
-    which they then see what their members are worth: with ``copies``, changed ones of fit rows on
-    which the members were not fitted."""
-
-    fit: Recording
-    held_out: Recording
-    copies: Recording | None = None
-
-
-def _lessons(
-    estimators: Sequence[MonitorEstimator], rows: Splits[Recording], promise: Promise, seed: int
-) -> tuple[_Lessons, Recording]:
-    """Also the threshold rows that are left for thresholds."""
-    first = next((e for e in estimators if e.learns_from_held_out), None)
-    if first is None:
-        return _Lessons(rows.fit, rows.fit), rows.threshold
-    own_seed = first.seed
-    own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
-    if own is not None and rows.fit.changed is None:
-        return _Lessons(rows.fit, own[0]), own[1]
-    if own is not None:
-        kept, apart = _copies_apart(rows.fit, own_seed)
-        return _Lessons(kept, own[0], apart), own[1]
-    return _Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
-
-
 def _fit(
-    estimators: Sequence[MonitorEstimator], rows: Recording, lessons: _Lessons, output: str,
+    estimators: Sequence[MonitorEstimator], rows: Recording, taught: Lessons, output: str,
     promise: Promise, times: OpTimes | None, progress: Progress,
 ) -> None:  # fmt: skip
     for done, estimator in enumerate(estimators, 1):
-        estimator.fit(lessons.fit if estimator.learns_from_held_out else rows)
+        estimator.fit(taught.fit if estimator.learns_from_held_out else rows)
         progress(done, len(estimators) + 1)
     for estimator in estimators:
         if estimator.learns_from_held_out:
             combine(
-                estimator, output, lessons.held_out, times, per_class=bool(promise.per_class),
-                copies=lessons.copies,
+                estimator, output, taught.held_out, times, per_class=bool(promise.per_class),
+                copies=taught.copies,
             )  # fmt: skip
 
 
@@ -278,48 +247,6 @@ def _opinion(member: MonitorEstimator, test: Recording) -> tuple[int, int] | Non
         return None
     right = answers == test.labels
     return int((right & ~test.correct).sum()), int((~right & test.correct).sum())
-
-
-def threshold_halves(
-    rows: Recording, promise: Promise, seed: int, drawing_seed: int, monitors: int = 1
-) -> tuple[Recording, Recording] | None:
-    """Threshold rows from which fusions learn, and the rest, on which thresholds are set; None
-    where these would be too few. Of rows in groups only the division tells how many groups of the
-    rest have a row that the promise concerns."""
-    found = drawn(rows, promise, drawing_seed)
-    if not learns_from_thresholds(found.correct, promise, monitors):
-        return None
-    learn, rest = divided(rows, LEARN_SHARE, seed)
-    return (learn, rest) if enough(drawn(rest, promise, drawing_seed), promise, monitors) else None
-
-
-def learns_from_thresholds(
-    correct: npt.NDArray[np.bool_], promise: Promise, monitors: int = 1
-) -> bool:
-    """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
-    of them?"""
-    return int(promise.concerns(correct).sum()) >= 3 * promise.rows_needed(monitors)
-
-
-def _copies_apart(fit: Recording, seed: int) -> tuple[Recording, Recording]:
-    """Fit rows without some of the changed copies, and those: all of a share of the groups."""
-    assert fit.changed is not None
-    _, apart = divide(fit.correct, FIT_SHARE, seed, fit.groups)
-    out = np.zeros(len(fit), bool)
-    out[apart] = fit.changed[apart]
-    return fit.take(np.flatnonzero(~out)), fit.take(np.flatnonzero(out))
-
-
-def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
-    """All but a share of the rows, and that share; see ``splits.divide``. Raises CompileError where
-    groups are so few that either is empty."""
-    first, second = divide(rows.correct, share, seed, rows.groups)
-    if rows.groups is not None and not (len(first) and len(second)):
-        raise CompileError(
-            f"{len(rows)} rows of {len(np.unique(rows.groups))} groups cannot be divided, to learn "
-            "from some of them how much each signal is worth: give rows of more groups (--fit)"
-        )
-    return rows.take(first), rows.take(second)
 
 
 def _same_rows(recordings: Sequence[Recording], wanted: Recording) -> Iterator[Recording]:

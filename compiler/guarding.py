@@ -22,6 +22,7 @@ from edgemon.compiler.errors import DataError
 from edgemon.compiler.faults.properties import Change, changed, parse
 from edgemon.compiler.faults.registry import warn_of_scale
 from edgemon.compiler.models.model import TappedModel
+from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.recording.joined import joined
 from edgemon.compiler.recording.recorder import Recorder, finite
 from edgemon.compiler.recording.recording import Recording
@@ -56,6 +57,8 @@ def wanted(text: str, rows: Dataset, full_scale: int, reporter: Reporter) -> tup
             f"rows are {rows.dtype} of the shape {rows.shape}; leave {OPTION} out, or give images"
         )
     (few,) = rows.take(np.arange(min(BLOCK, len(rows)))).blocks(BLOCK)
+    for change in found:  # raises now for what cannot be made of such images
+        changed(few[:1], change, seed=0, rows=np.zeros(1, np.int64), full_scale=full_scale)
     warn_of_scale(few, full_scale, "--full-scale", reporter.warn)
     return found
 
@@ -102,6 +105,16 @@ def guard(
         replace(kept, groups=groups[source], changed=np.ones(len(kept), bool)), folder,
     )  # fmt: skip
     return Guarded(whole, facts)
+
+
+def warn_of_idle(estimators: Sequence[MonitorEstimator], reporter: Reporter) -> None:
+    """Warns of monitors for which a guard changes nothing."""
+    idle = [e.kind for e in estimators if not e.learns_errors]
+    if idle:
+        reporter.warn(
+            f"{OPTION} changes nothing of {', '.join(idle)}: only monitors that learn what errors "
+            "look like learn from changed copies, as second_opinion, forest, or auto"
+        )
 
 
 def sentence(facts: schema.Guard) -> str:

@@ -105,7 +105,7 @@ def compile_bundle(
                 changes, recorder, tapped, splits.fit, recorded.finite.fit,
                 full_scale=options.full_scale, reporter=reporter,
             )  # fmt: skip
-            reporter.note(guarding.sentence(guarded.facts))
+            guarding.warn_of_idle(estimators, reporter)
         lessons = recorded.finite.fit if guarded is None else guarded.fit
         fitted = _fit(
             estimators, tapped, recorded, lessons, taps.logits, target.times, classes.names,

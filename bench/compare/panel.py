@@ -16,7 +16,7 @@ from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, RecordedRows,
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.fitting import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
+from edgemon.compiler.lessons import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise

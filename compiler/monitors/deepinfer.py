@@ -37,7 +37,7 @@ class DeepInferMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "deepinfer"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ()
     reads_layers: ClassVar[bool] = False
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"comparator": tuple(COMPARATORS)}

@@ -36,7 +36,7 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     """Distance from the predicted class minus distance from all rows."""
 
     kind: ClassVar[str] = "rmds"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
     needs: ClassVar[Needs] = Needs.CLASSES
@@ -103,7 +103,7 @@ class DensityMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "density"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("middle",)
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {"dims": (1, 1024)}

@@ -93,8 +93,9 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     what: ClassVar[str]  # one line for people
     source: ClassVar[str] = ""  # the publication that the method comes from, for people
 
-    # Does it learn what usual rows are? Changed copies of rows (--guard) are then kept from it.
-    learns_usual: ClassVar[bool] = False
+    # Does it learn from labels what errors look like? From another changed copies of rows (--guard)
+    # are kept: what is usual, or typical of the layers, is that of rows as they are.
+    learns_errors: ClassVar[bool] = True
 
     learns_from_held_out: ClassVar[bool] = False  # by ``combine``: is it a fusion?
 
@@ -119,7 +120,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         """Learn from labelled rows. Raises CompileError if taps, settings or rows do not suit."""
         self.check_taps()
         self.check_settings()
-        recording = recording.as_given if self.learns_usual else recording
+        recording = recording if self.learns_errors else recording.as_given
         self.check_rows(recording)
         with timed(self.kind):
             if self.members or len(recording) * recording.width(self.taps) > SMALL_FIT:

@@ -27,6 +27,7 @@ class BoundaryMonitor(MonitorEstimator):
     The score is the logarithm of the inverse ratio.
     """
 
+    learns_errors: ClassVar[bool] = False
     kind: ClassVar[str] = "fdbd"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits")
     least_taps: ClassVar[int] = 2

@@ -36,6 +36,8 @@ BLOCK_ELEMENTS = 1 << 18  # of logits at a time
 class OutputScore(MonitorEstimator):
     """A score of the logits that needs no training; the threshold is calibrated later."""
 
+    learns_errors: ClassVar[bool] = False
+
     default_taps: ClassVar[tuple[str, ...]] = ("logits",)
     reads_layers: ClassVar[bool] = False
 
@@ -75,6 +77,7 @@ class TemperatureMonitor(SoftmaxMonitor):
     """``softmax`` at the temperature with the least negative log-likelihood on the fit rows.
     Matters to the order only where there are more than two classes."""
 
+    learns_errors: ClassVar[bool] = True
     kind: ClassVar[str] = "msp_t"
     what: ClassVar[str] = "the classifier's softmax at a fitted temperature"
     source: ClassVar[str] = (

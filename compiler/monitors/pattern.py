@@ -46,7 +46,7 @@ class PatternMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "pattern"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "neurons": (0, MAX_PATTERN),

@@ -37,7 +37,7 @@ class PrototypesMonitor(MonitorEstimator):
     to length 1."""
 
     kind: ClassVar[str] = "prototypes"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {"per_class": (1, 1024)}
@@ -106,7 +106,7 @@ class PrototypeOddsMonitor(PrototypesMonitor):
     prototypes."""
 
     kind: ClassVar[str] = "prototype_odds"
-    learns_usual: ClassVar[bool] = False
+    learns_errors: ClassVar[bool] = True
     what: ClassVar[str] = "nearer to the typical rows of another class"
 
     def _fit(self, recording: Recording) -> None:

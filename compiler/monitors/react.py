@@ -28,6 +28,7 @@ class RectifiedMonitor(MonitorEstimator):
     softmax gives all other classes against the predicted one.
     """
 
+    learns_errors: ClassVar[bool] = False
     kind: ClassVar[str] = "react"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits")
     least_taps: ClassVar[int] = 2

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.data.sources import Sources
-from edgemon.compiler.fitting import _copies_apart
+from edgemon.compiler.lessons import copies_apart
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -101,7 +101,7 @@ def test_what_was_guarded_is_said_where_people_look(tmp_path: Path) -> None:
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     said = "what is promised is of such rows, not of changed ones"
-    assert said in result.stdout
+    assert result.stderr.count(said) == 1
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["options"]["guard"] == "rotation=20"
     assert [f["text"] for f in manifest["findings"] if f["kind"] == "guarded"]
@@ -126,7 +126,17 @@ def test_the_mistakes_that_people_make(tiny: Any, tiny_data: Path, tmp_path: Pat
     assert "--guard: a name is empty" in refused(*given, "noise,")
     table = ("compile", tiny(), "--data", tiny_data, "--out", tmp_path / "b")
     assert "changes images of bytes" in refused(*table, "--guard", "noise")
+    assert "needs images of 3 channels, not 1" in refused(*given, "saturate=2")
     assert not (tmp_path / "b").exists()
+
+
+def test_monitors_that_a_guard_does_not_reach_are_named(tmp_path: Path) -> None:
+    result = edgemon(
+        "compile", MODEL, "--data", DATA, "--monitor", "entropy,prototypes,msp_t", "--guard",
+        "rotation=20", "--full-scale", "16", "--out", tmp_path / "b", "--false-alarm", "0.1",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "--guard changes nothing of entropy, prototypes: only" in result.stderr
 
 
 def test_two_recordings_are_one(tmp_path: Path) -> None:
@@ -147,7 +157,7 @@ def test_no_row_has_copies_on_both_sides_of_a_fusion(tmp_path: Path) -> None:
     fit = recorded_splits(tmp_path, "int8", 200).fit
     source = np.arange(len(fit)) % 50
     fit = replace(fit.grouped(source), changed=np.arange(len(fit)) >= 50)
-    kept, apart = _copies_apart(fit, 0)
+    kept, apart = copies_apart(fit, 0)
     assert len(kept) + len(apart) == len(fit)
     assert 0.15 < len(apart) / (len(fit) - 50) < 0.55
     assert apart.changed is not None

@@ -49,7 +49,7 @@ class BoxMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "box"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {

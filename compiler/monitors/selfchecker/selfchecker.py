@@ -49,7 +49,7 @@ class SelfCheckerMonitor(MonitorEstimator):
     """
 
     kind: ClassVar[str] = "selfchecker"
-    learns_usual: ClassVar[bool] = True
+    learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("activation", "penultimate", "logits")
     most_taps: ClassVar[int | None] = None
     limits: ClassVar[dict[str, tuple[float, float]]] = {

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from edgemon.compiler import fitting
+from edgemon.compiler import fitting, lessons
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
@@ -247,7 +247,7 @@ def test_threshold_rows_are_divided_only_where_the_rest_is_enough(make: Make) ->
     rows = replace(rows, groups=np.tile(np.arange(400), 2), **_twice(rows))
     target = FalseAlarmPromise(0.2)
     assert target.rows_needed() == 14
-    found = [fitting.threshold_halves(rows, target, seed, 0) for seed in range(400)]
+    found = [lessons.threshold_halves(rows, target, seed, 0) for seed in range(400)]
     assert 0 < found.count(None) < 40
     for learn, rest in filter(None, found):
         assert int(drawn(rest, target, 0).correct.sum()) >= 14
@@ -270,6 +270,6 @@ def test_a_class_that_would_be_left_with_too_few_rows_keeps_them_all(make: Make)
     few = rows.take(np.concatenate([
         right[rows.predicted[right] != 2], right[rows.predicted[right] == 2][:80]
     ]))  # fmt: skip
-    assert fitting.learns_from_thresholds(few.correct, FalseAlarmPromise())
-    assert fitting.threshold_halves(few, FalseAlarmPromise(), 0, 0) is not None
-    assert fitting.threshold_halves(few, FalseAlarmPromise(per_class="each"), 0, 0) is None
+    assert lessons.learns_from_thresholds(few.correct, FalseAlarmPromise())
+    assert lessons.threshold_halves(few, FalseAlarmPromise(), 0, 0) is not None
+    assert lessons.threshold_halves(few, FalseAlarmPromise(per_class="each"), 0, 0) is None

@@ -1,0 +1,90 @@
+"""Rows from which fusions learn, apart from those on which their members were fitted and from those
+that set thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.data.splits import Splits, divide
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors.estimator import MonitorEstimator
+from edgemon.compiler.promise.calibration import drawn, enough
+from edgemon.compiler.promise.thresholds import Promise
+from edgemon.compiler.recording.recording import Recording
+
+LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
+FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """Rows for estimators that learn in two steps: those on which they are fitted, and those on
+    which they then see what their members are worth: with ``copies``, changed ones of fit rows on
+    which the members were not fitted."""
+
+    fit: Recording
+    held_out: Recording
+    copies: Recording | None = None
+
+
+def lessons(
+    estimators: Sequence[MonitorEstimator], rows: Splits[Recording], promise: Promise, seed: int
+) -> tuple[Lessons, Recording]:
+    """Also the threshold rows that are left for thresholds."""
+    first = next((e for e in estimators if e.learns_from_held_out), None)
+    if first is None:
+        return Lessons(rows.fit, rows.fit), rows.threshold
+    own_seed = first.seed
+    own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
+    if own is not None and rows.fit.changed is None:
+        return Lessons(rows.fit, own[0]), own[1]
+    if own is not None:
+        kept, apart = copies_apart(rows.fit, own_seed)
+        return Lessons(kept, own[0], apart), own[1]
+    return Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
+
+
+def threshold_halves(
+    rows: Recording, promise: Promise, seed: int, drawing_seed: int, monitors: int = 1
+) -> tuple[Recording, Recording] | None:
+    """Threshold rows from which fusions learn, and the rest, on which thresholds are set; None
+    where these would be too few. Of rows in groups only the division tells how many groups of the
+    rest have a row that the promise concerns."""
+    found = drawn(rows, promise, drawing_seed)
+    if not learns_from_thresholds(found.correct, promise, monitors):
+        return None
+    learn, rest = divided(rows, LEARN_SHARE, seed)
+    return (learn, rest) if enough(drawn(rest, promise, drawing_seed), promise, monitors) else None
+
+
+def learns_from_thresholds(
+    correct: npt.NDArray[np.bool_], promise: Promise, monitors: int = 1
+) -> bool:
+    """Are these threshold rows (n,), or one of each group, enough for fusions to learn from half
+    of them?"""
+    return int(promise.concerns(correct).sum()) >= 3 * promise.rows_needed(monitors)
+
+
+def copies_apart(fit: Recording, seed: int) -> tuple[Recording, Recording]:
+    """Fit rows without some of the changed copies, and those: all of a share of the groups."""
+    assert fit.changed is not None
+    _, apart = divide(fit.correct, FIT_SHARE, seed, fit.groups)
+    out = np.zeros(len(fit), bool)
+    out[apart] = fit.changed[apart]
+    return fit.take(np.flatnonzero(~out)), fit.take(np.flatnonzero(out))
+
+
+def divided(rows: Recording, share: float, seed: int) -> tuple[Recording, Recording]:
+    """All but a share of the rows, and that share; see ``splits.divide``. Raises CompileError where
+    groups are so few that either is empty."""
+    first, second = divide(rows.correct, share, seed, rows.groups)
+    if rows.groups is not None and not (len(first) and len(second)):
+        raise CompileError(
+            f"{len(rows)} rows of {len(np.unique(rows.groups))} groups cannot be divided, to learn "
+            "from some of them how much each signal is worth: give rows of more groups (--fit)"
+        )
+    return rows.take(first), rows.take(second)
