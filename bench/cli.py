@@ -80,6 +80,12 @@ def replicate(
     ] = None,
     datasets: Annotated[str, typer.Option(help="Only these, for example PD,HP.")] = "",
     methods: Annotated[str, typer.Option(help="Only these, for example prophecy,softmax.")] = "",
+    drop_repeated: Annotated[
+        bool, typer.Option("--drop-repeated", help="Leave out rows that an earlier split has.")
+    ] = False,
+    scheduler: Scheduler = "local",
+    jobs: Jobs = 1,
+    store: Store = None,
     chart: Annotated[
         str, typer.Option(help="svg or png: also write Figure 3 (needs matplotlib).")
     ] = "",
@@ -89,15 +95,19 @@ def replicate(
     from edgemon.bench.errors import BenchError
     from edgemon.bench.replicate.run import replicate as run_study
     from edgemon.bench.replicate.show import show
+    from edgemon.bench.sweep.engine import Engine
+    from edgemon.bench.sweep.store import stored
     from edgemon.compiler.terminal import Terminal
 
     if chart not in ("", "svg", "png"):
         raise BenchError(f"--chart {chart}: there are svg and png")
     terminal = Terminal(as_json=json)
-    document = run_study(
-        study, out, root=root, datasets=[*filter(None, datasets.split(","))],
-        methods=[*filter(None, methods.split(","))], chart=chart, reporter=terminal,
-    )  # fmt: skip
+    with stored(Engine(scheduler, jobs), store) as (engine, folder):
+        document = run_study(
+            study, out, root=root, datasets=[*filter(None, datasets.split(","))],
+            methods=[*filter(None, methods.split(","))], chart=chart, drop_repeated=drop_repeated,
+            engine=engine, store=folder, reporter=terminal,
+        )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from edgemon.bench import verdicts
 from edgemon.bench.replicate import tables
-from edgemon.bench.replicate.job import subject, verdict_file
+from edgemon.bench.replicate.job import verdict_file
 from edgemon.bench.replicate.study import DatasetEntry, Study
-from edgemon.bench.replicate.tools import DEPLOYABLE, PUBLISHED, deepinfer_bounds
+from edgemon.bench.replicate.subject import Subject
+from edgemon.bench.replicate.tools import DEPLOYABLE, FORMS, PUBLISHED, deepinfer_bounds
 from edgemon.compiler.methods.deepinfer import DeepInfer, violations
 from edgemon.compiler.statistics.intervals import Interval, mcc, mcc_interval, percentiles
 from edgemon.compiler.statistics.metrics import Confusion, legacy
@@ -23,7 +24,9 @@ from edgemon.runtime.evaluation import Verdict
 Row = dict[str, Any]
 
 # Which method each printed table of effectiveness is of, and whether it exchanges TP and FP.
+OF_MODELS = ("table5", "table7", "table8")  # table 4 is of outputs that stand apart
 EFFECTIVENESS = {
+    "table4": ("selfchecker", False),
     "table5": ("prophecy", True),
     "table7": ("deepinfer", True),
     "table8": ("selfchecker", False),
@@ -31,13 +34,15 @@ EFFECTIVENESS = {
 RESAMPLES = 2000
 
 
-def accuracy_table(study: Study, datasets: Iterable[DatasetEntry]) -> list[Row]:
+def accuracy_table(
+    study: Study, datasets: Iterable[DatasetEntry], *, drop_repeated: bool = False
+) -> list[Row]:
     """Table 2: right and wrong answers, layers and parameters of each model."""
     known = tables.printed(study, "table2")
     rows = []
     for entry in datasets:
         for name in entry.models:
-            case = subject(study, entry.name, name)
+            case = Subject.load(study, entry.name, name, drop_repeated=drop_repeated)
             wrong = case.test.wrong
             found = {
                 "n_correct": int((~wrong).sum()),
@@ -61,7 +66,7 @@ def unseen_table(study: Study, datasets: Iterable[DatasetEntry]) -> list[Row]:
     rows = []
     for entry in datasets:
         for name in entry.models if entry.unseen else ():
-            case = subject(study, entry.name, name)
+            case = Subject.load(study, entry.name, name, drop_repeated=False)
             x = case.unseen.rows.x
             found: Row = {"model": name}
             for form in (PUBLISHED, DEPLOYABLE):
@@ -108,7 +113,7 @@ def results(
     """All verdict files of a run; ``constant`` names the models with one answer only."""
     found = []
     for entry in datasets:
-        for form in (PUBLISHED, DEPLOYABLE):
+        for form in FORMS:
             for monitor in sorted((folder / "verdicts" / form).glob("*")):
                 for model in entry.models:
                     path = verdict_file(folder, form, monitor.name, model)
@@ -124,7 +129,7 @@ def results(
 
 
 def effectiveness_table(study: Study, table: str, found: Iterable[MonitorResult]) -> list[Row]:
-    """Table 5, 7 or 8: a row a model. ``equal``: do the counts as published equal the printed
+    """Table 4, 5, 7 or 8: a row a model. ``equal``: do the counts as published equal the printed
     ones, with TP and FP exchanged where the table exchanges them?"""
     method, exchanged = EFFECTIVENESS[table]
     known = tables.printed(study, table)
@@ -134,20 +139,36 @@ def effectiveness_table(study: Study, table: str, found: Iterable[MonitorResult]
             continue
         row = rows.setdefault(
             result.model, {"model": result.model, "constant": result.constant, "printed": None,
-                           PUBLISHED: None, DEPLOYABLE: {}, "equal": None}
+                           **{f: None if f == PUBLISHED else {} for f in FORMS}, "equal": None}
         )  # fmt: skip
         counts = result.confusion
         content = {**asdict(counts), "mcc": counts.mcc}
-        if result.form == DEPLOYABLE:
+        if result.form != PUBLISHED:
             content["mcc_interval"] = mcc_interval(astuple(counts))
-            row[DEPLOYABLE][result.monitor] = content
+            row[result.form][result.monitor] = content
             continue
         row[PUBLISHED] = content
         printed = _whole(known.get(result.model), asdict(counts))
         if printed is not None:
-            row["printed"] = {**printed, "mcc": float(known[result.model]["mcc"])}
+            mcc_printed = known[result.model].get("mcc")
+            row["printed"] = {**printed, "mcc": float(mcc_printed) if mcc_printed else None}
             row["equal"] = printed == asdict(legacy(counts) if exchanged else counts)
     return list(rows.values())
+
+
+def balanced_table(study: Study) -> list[Row]:
+    """Table 6, Prophecy with balanced training rows, whose network is not at hand: as printed, and
+    with TP and FP exchanged, by which the wrong answers (TP + FN) are as many as in Table 2."""
+    rows = []
+    for name, printed in tables.printed(study, "table6").items():
+        counts = Confusion(*(int(printed[k]) for k in ("tp", "fp", "tn", "fn")))
+        exchanged = legacy(counts)
+        rows.append({
+            "model": name, "printed": {**asdict(counts), "mcc": float(printed["mcc"])},
+            "exchanged": {**asdict(exchanged), "mcc": exchanged.mcc},
+            "wrong_as_printed": counts.tp + counts.fn, "wrong": exchanged.tp + exchanged.fn,
+        })  # fmt: skip
+    return rows
 
 
 def mean_mcc(found: list[MonitorResult], form: str, *, constant: bool | None = False) -> list[Row]:

@@ -15,9 +15,10 @@ from pathlib import Path
 from edgemon.bench import verdicts
 from edgemon.bench.errors import BenchError
 from edgemon.bench.memory import peak_memory
-from edgemon.bench.replicate import models
+from edgemon.bench.replicate.shipped import Bundle
 from edgemon.bench.replicate.study import Study
-from edgemon.bench.replicate.tools import ANALYSES, INFERENCES, Subject
+from edgemon.bench.replicate.subject import Subject
+from edgemon.bench.replicate.tools import ANALYSES, INFERENCES
 from edgemon.runtime.errors import EdgemonError
 
 PHASES = ("analyse", "infer")
@@ -35,16 +36,10 @@ class Job:
     phase: str
     out: str
     states: str
+    drop_repeated: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
-
-
-def subject(study: Study, dataset: str, model: str) -> Subject:
-    """A model with its data."""
-    entry = study.dataset(dataset)
-    path = study.file(entry.model_file.format(model=model))
-    return Subject(study, entry, models.load(path, model))
 
 
 def verdict_file(out: Path, form: str, monitor: str, model: str) -> Path:
@@ -52,15 +47,19 @@ def verdict_file(out: Path, form: str, monitor: str, model: str) -> Path:
     return out / "verdicts" / form / monitor / f"{model}.csv"
 
 
-def run(job: Job) -> None:
-    """Do it for every model of the data set."""
+def run(job: Job) -> dict[str, str]:
+    """Do it for every model of the data set. Returns the models that have no bundle, and why."""
+    left_out: dict[str, str] = {}
     study = Study.read(Path(job.study), Path(job.root))
     key = (job.method, job.form)
     for model in study.dataset(job.dataset).models:
-        case = subject(study, job.dataset, model)
+        case = Subject.load(study, job.dataset, model, drop_repeated=job.drop_repeated)
         state_file = Path(job.states) / f"{job.method}.{job.form}.{model}.pickle"
         if job.phase == PHASES[0]:
-            state_file.write_bytes(pickle.dumps(ANALYSES[key](case)))
+            found = ANALYSES[key](case)
+            if isinstance(found, Bundle) and found.left_out:
+                left_out[model] = found.left_out
+            state_file.write_bytes(pickle.dumps(found))
             continue
         state = pickle.loads(state_file.read_bytes())
         for monitor, answer in INFERENCES[key](case, state).items():
@@ -68,17 +67,19 @@ def run(job: Job) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             labels = case.test.rows.y
             verdicts.write(path, labels, answer.predicted, answer.verdict, answer.score)
+    return left_out
 
 
 def main() -> int:
-    """Errors become one sentence on standard error. The last word is the peak of memory."""
+    """Errors become one sentence on standard error. The last word is the peak of memory, and what
+    was left out."""
     try:
         with peak_memory() as peak:
-            run(Job(**json.loads(sys.stdin.read())))
+            left_out = run(Job(**json.loads(sys.stdin.read())))
     except EdgemonError as error:
         print(error, file=sys.stderr)
         return BenchError.exit_code
-    print(json.dumps({"peak_bytes": peak.bytes or 0}))
+    print(json.dumps({"peak_bytes": peak.bytes or 0, "left_out": left_out}))
     return 0
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.replicate import effectiveness, figure, process, tables
-from edgemon.bench.replicate.job import PHASES, Job
+from edgemon.bench.replicate import effectiveness, figure, tables
+from edgemon.bench.replicate.job import PHASES
+from edgemon.bench.replicate.steps import COSTS, MethodStep, do, do_and_store
 from edgemon.bench.replicate.stored import stored_results
 from edgemon.bench.replicate.study import DatasetEntry, Study
-from edgemon.bench.replicate.tools import ANALYSES, DEPLOYABLE, METHODS, PUBLISHED
+from edgemon.bench.replicate.tools import (
+    ANALYSES,
+    DEPLOYABLE,
+    FORMS,
+    METHODS,
+    PUBLISHED,
+    SHIPPED,
+)
+from edgemon.bench.sweep.engine import Engine
 from edgemon.compiler.reporter import Reporter
 
-COMMAND = (sys.executable, "-P", "-m", "edgemon.bench.replicate.job")
 PRINTED_PHASES = {"analyze": PHASES[0], "infer": PHASES[1]}
 
 Document = dict[str, Any]
@@ -31,12 +38,17 @@ def replicate(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
     chart: str = "",
+    drop_repeated: bool = False,
+    engine: Engine = Engine(),  # noqa: B008 - frozen
+    store: Path | None = None,
     reporter: Reporter,
 ) -> Document:
     """Run every method on every model, and return all tables.
 
     ``out``, a new or empty folder, gets the verdict files and, with ``chart`` ("svg" or "png"),
-    Figure 3. Empty ``datasets`` and ``methods`` mean all.
+    Figure 3. Empty ``datasets`` and ``methods`` mean all. ``drop_repeated``: rows of a split that
+    an earlier one has are left out. A step, a method in one form on one data set, is done by
+    ``engine``, and found again in ``store``.
     """
     study = Study.read(path, root)
     unknown = [m for m in methods if m not in METHODS]
@@ -48,11 +60,21 @@ def replicate(
         figure.require_matplotlib()
     _make_empty(out)
     chosen = [study.dataset(name) for name in datasets] or list(study.datasets)
-    accuracy = effectiveness.accuracy_table(study, chosen)
-    costs = _run(study, path, chosen, methods or METHODS, out, reporter)
+    accuracy = effectiveness.accuracy_table(study, chosen, drop_repeated=drop_repeated)
+    dropped = _dropped(study, chosen, reporter) if drop_repeated else {}
+    keys = [key for key in ANALYSES if key[0] in (methods or METHODS)]
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+        steps = [
+            MethodStep(path, study, entry.name, *key, drop_repeated, store or Path(scratch))
+            for entry in chosen
+            for key in keys
+        ]
+        costs = _run(steps, study, out, engine, reporter)
     constant = {row["model"] for row in accuracy if row["constant"]}
     found = effectiveness.results(out, chosen, constant)
-    outputs = [] if datasets else [r for e in study.outputs for r in stored_results(study, e)]
+    stored = [] if datasets else study.outputs
+    outputs = [r for e in stored if not e.table for r in stored_results(study, e)]
+    apart = {e.table: stored_results(study, e) for e in stored if e.table}
     models = {m for entry in chosen for m in entry.models}
     document: Document = {
         "study": study.name,
@@ -62,16 +84,29 @@ def replicate(
             effectiveness.unseen_table(study, chosen) if "deepinfer" in (methods or METHODS) else []
         ),
         **{
-            table: effectiveness.effectiveness_table(study, table, [*found, *outputs])
+            table: effectiveness.effectiveness_table(
+                study,
+                table,
+                [*found, *outputs] if table in effectiveness.OF_MODELS else apart.get(table, []),
+            )
             for table in effectiveness.EFFECTIVENESS
         },
+        "table6": [] if datasets else effectiveness.balanced_table(study),
+        "repeated_rows_left_out": dropped,
         "table9": _cost_table(study, costs),
+        "left_out": [
+            {"model": model, "tool": c["tool"], "form": c["form"], "why": why}
+            for c in costs
+            for model, why in c["left_out"].items()
+        ],
         "mean_mcc": {
             "printed": effectiveness.printed_mean_mcc(study, models),
             "published": effectiveness.mean_mcc(found, PUBLISHED, constant=None),
             "published_not_constant": effectiveness.mean_mcc(found, PUBLISHED),
             "deployable_not_constant": effectiveness.mean_mcc(found, DEPLOYABLE),
             "deployable_constant": effectiveness.mean_mcc(found, DEPLOYABLE, constant=True),
+            "shipped_not_constant": effectiveness.mean_mcc(found, SHIPPED),
+            "shipped_constant": effectiveness.mean_mcc(found, SHIPPED, constant=True),
         },
     }
     if chart:
@@ -80,47 +115,40 @@ def replicate(
 
 
 def _run(
-    study: Study,
-    path: Path,
-    chosen: Sequence[DatasetEntry],
-    methods: Sequence[str],
-    out: Path,
-    reporter: Reporter,
+    steps: Sequence[MethodStep], study: Study, out: Path, engine: Engine, reporter: Reporter
 ) -> list[Document]:
-    """Each method, form and phase on each data set in a child process of its own."""
-    keys = [key for key in ANALYSES if key[0] in methods]
-    steps = [(entry, *key, phase) for entry in chosen for key in keys for phase in PHASES]
+    """The costs of each step; verdict files are copied from the store."""
     costs = []
-    with (
-        tempfile.TemporaryDirectory(prefix="edgemon-") as states,
-        reporter.stage("running the methods") as progress,
-    ):
-        for done, (entry, method, form, phase) in enumerate(steps):
+    with reporter.stage("running the methods") as progress:
+        answers = engine.each(steps, do, do_and_store, study.name, reporter)
+        for done, (step, found) in enumerate(zip(steps, answers, strict=True), 1):
+            assert not isinstance(found, str)
+            costs += found
+            shutil.copytree(step.file.parent, out, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns(COSTS))  # fmt: skip
             progress(done, len(steps))
-            job = Job(
-                str(path.resolve()), str(study.root.resolve()), entry.name, method, form,
-                phase, str(out.resolve()), states,
-            )  # fmt: skip
-            used = process.measure(COMMAND, job.to_json())
-            if used.returncode:
-                raise BenchError(
-                    f"{method} ({form}) on {entry.name}, {phase}: "
-                    + (used.complaint or f"ended with code {used.returncode}")
-                )
-            costs.append(
-                {
-                    "dataset": entry.name, "tool": method, "form": form, "phase": phase,
-                    "models": len(entry.models), "duration_s": used.duration_s,
-                    "duration_a_model_s": used.duration_s / len(entry.models),
-                    "peak_mib": max(used.peak_mib, _own_peak(used.output)),
-                }
-            )  # fmt: skip
+    refused: dict[tuple[str, str], list[str]] = {}
+    for cost in costs:
+        for model, why in cost["left_out"].items():
+            refused.setdefault((model, why), []).append(cost["tool"])
+    for (model, why), tools in refused.items():
+        reporter.warn(f"{model}: compile refuses {', '.join(tools)}: {why}")
     return costs
 
 
-def _own_peak(output: str) -> float:
-    """MiB that a job saw of itself: it may have been too short to be sampled."""
-    return float(json.loads(output)["peak_bytes"]) / process.MIB
+def _dropped(
+    study: Study, chosen: Sequence[DatasetEntry], reporter: Reporter
+) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for entry in chosen:
+        kept = tables.without_repeated(study, entry)
+        found[entry.name] = {
+            name: len(tables.split(study, entry, name).y) - len(rows.y)
+            for name, rows in kept.items()
+        }
+        said = ", ".join(f"{count} of {name}" for name, count in found[entry.name].items() if count)
+        reporter.note(f"{entry.name}: rows that an earlier split has: {said or 'none'}")
+    return found
 
 
 def _make_empty(out: Path) -> None:
@@ -147,8 +175,8 @@ def _cost_table(study: Study, costs: Sequence[Document]) -> list[Document]:
         row = rows.setdefault(
             key,
             {
-                "tool": key[0], "phase": key[1], "dataset": key[2], PUBLISHED: None,
-                DEPLOYABLE: None,
+                "tool": key[0], "phase": key[1], "dataset": key[2],
+                **dict.fromkeys(FORMS),
                 "printed": printed and {
                     "duration_s": float(printed["duration_s"]),
                     "peak_mib": float(printed["peak_memory_mib"]),
@@ -166,12 +194,13 @@ def _cost_table(study: Study, costs: Sequence[Document]) -> list[Document]:
 def _bars(document: Document) -> dict[str, dict[str, dict[str, float | None]]]:
     """MCC by panel, method and model; of a method with several rules the first one."""
     bars: dict[str, dict[str, dict[str, float | None]]] = {p: {} for p in figure.PANELS}
-    for table, (method, _) in effectiveness.EFFECTIVENESS.items():
+    for table in effectiveness.OF_MODELS:
+        method, _ = effectiveness.EFFECTIVENESS[table]
         for panel in figure.PANELS:
             column = bars[panel].setdefault(method, {})
             for row in document[table]:
                 content = row[panel]
                 if panel == DEPLOYABLE:
-                    content = content.get(method)
+                    content = (content or {}).get(method)
                 column[row["model"]] = content["mcc"] if content else None
     return bars

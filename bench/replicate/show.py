@@ -6,7 +6,7 @@ from typing import Any
 
 from edgemon.bench.evaluate import interval
 from edgemon.bench.replicate.effectiveness import EFFECTIVENESS
-from edgemon.bench.replicate.tools import DEPLOYABLE, PUBLISHED
+from edgemon.bench.replicate.tools import DEPLOYABLE, FORMS, PUBLISHED, SHIPPED
 from edgemon.compiler.terminal import Terminal
 
 Document = dict[str, Any]
@@ -21,6 +21,7 @@ def show(terminal: Terminal, document: Document) -> None:
     _unseen(terminal, document["table3"])
     for table in EFFECTIVENESS:
         _effectiveness(terminal, table, document[table])
+    _balanced(terminal, document["table6"])
     _costs(terminal, document["table9"])
     _means(terminal, document["mean_mcc"])
 
@@ -73,17 +74,44 @@ def _effectiveness(terminal: Terminal, table: str, rows: list[Document]) -> None
         for i, (monitor, content) in enumerate(deployed.items()):
             lead = first if i == 0 else ("",) * len(first)
             error = interval(content["mcc_interval"]) if content else ""
-            lines.append((*lead, monitor, *_counts(content, keys), error))
+            shipped = row[SHIPPED].get(monitor or method)
+            device = _counts(shipped, keys) if shipped or i == 0 else ("", "")
+            lines.append((*lead, monitor, *_counts(content, keys), error, *device))
     terminal.table(
-        ("model", "printed", "MCC", "published", "MCC", "counts", "deployable", "", "MCC", "95 %"),
+        (
+            "model",
+            "printed",
+            "MCC",
+            "published",
+            "MCC",
+            "counts",
+            "deployable",
+            "",
+            "MCC",
+            "95 %",
+            "shipped",
+            "MCC",
+        ),
         lines,
         title=f"Table {table.removeprefix('table')}: {method} (TP FP TN FN)"
         + ("; counts: equal to the printed ones once TP and FP are exchanged" if exchanged else ""),
     )
 
 
+def _balanced(terminal: Terminal, rows: list[Document]) -> None:
+    keys = ("tp", "fp", "tn", "fn")
+    if rows:
+        terminal.table(
+            ("model", "printed", "MCC", "wrong", "exchanged", "MCC", "wrong"),
+            [(r["model"], *_counts(r["printed"], keys), r["wrong_as_printed"],
+              *_counts(r["exchanged"], keys), r["wrong"]) for r in rows],
+            title="Table 6: prophecy with balanced training rows (TP FP TN FN), not recomputed: "
+            "the network is not at hand",
+        )  # fmt: skip
+
+
 def _costs(terminal: Terminal, rows: list[Document]) -> None:
-    forms = ("printed", PUBLISHED, DEPLOYABLE)
+    forms = ("printed", *FORMS)
     terminal.table(
         ("tool", "phase", "data", *(f"{f}: {unit}" for f in forms for unit in ("s", "MiB"))),
         [
@@ -109,6 +137,8 @@ def _means(terminal: Terminal, means: Document) -> None:
         "published_not_constant": "as published, without constant predictors",
         "deployable_not_constant": "deployable, without constant predictors",
         "deployable_constant": "deployable, constant predictors",
+        "shipped_not_constant": "shipped, without constant predictors",
+        "shipped_constant": "shipped, constant predictors",
     }
     for key, title in titles.items():
         if means[key]:

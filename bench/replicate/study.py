@@ -24,6 +24,7 @@ classes = 10
 layer_classes = "CIFAR10.npz"             # valid, test: layers' classes, prediction, label
 prophecy = "notifications.csv"
 deepinfer = "notifications.csv"
+table = "table4"              # its place, if it is in none of tables 5, 7 and 8
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class OutputsEntry:
     layer_classes: str
     prophecy: str = ""
     deepinfer: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from edgemon.bench.errors import BenchError
-from edgemon.bench.replicate.study import DatasetEntry, Study
+from edgemon.bench.replicate.study import SPLITS, DatasetEntry, Study
 
 Array = npt.NDArray[Any]
 
@@ -33,6 +33,18 @@ def split(study: Study, entry: DatasetEntry, name: str) -> Rows:
     _, x = _numbers(study.file(entry.x.format(split=name)))
     _, y = _numbers(study.file(entry.y.format(split=name)))
     return _rows(entry, x, y[:, 0])
+
+
+def without_repeated(study: Study, entry: DatasetEntry) -> dict[str, Rows]:
+    """The splits, each without the rows that an earlier one has; features and class count."""
+    found, seen = {}, set[bytes]()
+    for name in SPLITS:
+        rows = split(study, entry, name)
+        keys = [x.tobytes() + y.tobytes() for x, y in zip(rows.x, rows.y, strict=True)]
+        new = np.array([key not in seen for key in keys])
+        seen.update(keys)
+        found[name] = Rows(rows.x[new], rows.y[new])
+    return found
 
 
 def unseen(study: Study, entry: DatasetEntry, n_features: int) -> Rows:

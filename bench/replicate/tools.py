@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.bench.errors import BenchError
-from edgemon.bench.replicate import tables
-from edgemon.bench.replicate.models import DenseModel
-from edgemon.bench.replicate.study import DatasetEntry, Study
+from edgemon.bench.replicate.shipped import compiled, judged
+from edgemon.bench.replicate.subject import Answer, Part, Subject
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.methods import prophecy
 from edgemon.compiler.methods.deepinfer import (
@@ -34,66 +31,9 @@ from edgemon.runtime.evaluation import Verdict
 
 Array = npt.NDArray[Any]
 
-PUBLISHED, DEPLOYABLE = "published", "deployable"
+FORMS = PUBLISHED, DEPLOYABLE, SHIPPED = "published", "deployable", "shipped"
 # The published program keeps every neuron from its second dense layer on.
 PUBLISHED_VAR_THRESHOLD = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One split as a model sees it."""
-
-    rows: tables.Rows
-    layers: list[npt.NDArray[np.float32]]  # values after each layer
-    predicted: npt.NDArray[np.int64]
-
-    @property
-    def wrong(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.predicted != self.rows.y)
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """One model of one data set; splits are read when they are needed."""
-
-    study: Study
-    entry: DatasetEntry
-    model: DenseModel
-
-    @cached_property
-    def train(self) -> Part:
-        return self.see(tables.split(self.study, self.entry, "train"))
-
-    @cached_property
-    def val(self) -> Part:
-        return self.see(tables.split(self.study, self.entry, "val"))
-
-    @cached_property
-    def test(self) -> Part:
-        return self.see(tables.split(self.study, self.entry, "test"))
-
-    @cached_property
-    def unseen(self) -> Part:
-        return self.see(tables.unseen(self.study, self.entry, self.model.n_inputs))
-
-    def see(self, rows: tables.Rows) -> Part:
-        """Run the model."""
-        if rows.x.shape[1] != self.model.n_inputs:
-            raise BenchError(
-                f"data set {self.entry.name!r} has {rows.x.shape[1]} features, model "
-                f"{self.model.name!r} takes {self.model.n_inputs}"
-            )
-        layers = self.model.activations(rows.x)
-        return Part(rows, layers, self.model.predict(layers[-1]))
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What one monitor says of n rows."""
-
-    verdict: npt.NDArray[np.uint8]
-    score: npt.NDArray[np.float64]
-    predicted: npt.NDArray[np.int64]
 
 
 Analysis = Callable[[Subject], Any]
@@ -243,6 +183,7 @@ ANALYSES: dict[tuple[str, str], Analysis] = {
     ("selfchecker", PUBLISHED): _selfchecker_analysis(PUBLISHED),
     ("selfchecker", DEPLOYABLE): _selfchecker_analysis(DEPLOYABLE),
     ("softmax", DEPLOYABLE): _softmax_analysis,
+    **{(m, SHIPPED): compiled(m) for m in ("deepinfer", "prophecy", "selfchecker", "softmax")},
 }
 INFERENCES: dict[tuple[str, str], Inference] = {
     ("deepinfer", PUBLISHED): _deepinfer_inference,
@@ -252,5 +193,6 @@ INFERENCES: dict[tuple[str, str], Inference] = {
     ("selfchecker", PUBLISHED): _selfchecker_published,
     ("selfchecker", DEPLOYABLE): _selfchecker_deployable,
     ("softmax", DEPLOYABLE): _softmax_inference,
+    **{(m, SHIPPED): judged for m in ("deepinfer", "prophecy", "selfchecker", "softmax")},
 }
 METHODS = tuple(dict.fromkeys(method for method, _ in ANALYSES))

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.bench import verdicts
 from edgemon.bench.errors import BenchError
 from edgemon.bench.replicate import process, tables
+from edgemon.bench.replicate.effectiveness import balanced_table, effectiveness_table
 from edgemon.bench.replicate.figure import bar_chart
 from edgemon.bench.replicate.models import load
 from edgemon.bench.replicate.stored import stored_results
 from edgemon.bench.replicate.study import Study
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.session import Session
 from tests.command_line import document, edgemon, refused
 from tests.compiler.methods.published import PACK, STUDY
 from tests.tiny_tflite import W1, W2
@@ -85,6 +89,85 @@ def test_verdict_files_can_be_evaluated(pima: tuple[Any, Path]) -> None:
         assert monitor["mcc"] == row["deployable"]["prophecy"]["mcc"]
     message = refused("replicate", STUDY, "--root", PACK, "--datasets", "PD", "--out", out)
     assert "name a new folder" in message
+
+
+def test_shipped_verdicts_are_those_of_the_bundle(pima: tuple[Any, Path], tmp_path: Path) -> None:
+    """What is deployed was called deployable, and was not: the exact methods on a workstation."""
+    found, out = pima
+    splits = PACK / "splits" / "PD"
+    parts = []
+    for option, name in (("--fit", "train"), ("--calibrate", "val"), ("--test", "test")):
+        x, y = (
+            np.loadtxt(splits / name / f"{part}.csv", delimiter=",", skiprows=1) for part in "xy"
+        )
+        np.savez(tmp_path / f"{name}.npz", x=x.astype(np.float32), y=y.astype(np.int64))
+        parts += [option, tmp_path / f"{name}.npz"]
+    bundle = tmp_path / "bundle"
+    model = PACK / "tflite_float32" / "PD1.tflite"
+    made = edgemon(
+        "compile", model, *parts, "--monitor", "prophecy", "--thresholds", "method",
+        "--shared-rows", "keep", "--out", bundle,
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    results = Session(bundle).evaluate_batch(np.load(tmp_path / "test.npz")["x"])
+    (stored,) = verdicts.read(out / "verdicts" / "shipped" / "prophecy" / "PD1.csv")
+    alarm = np.array([r.verdict != Verdict.TRUST for r in results])
+    np.testing.assert_array_equal(stored.alarm, alarm)
+    row = _by_model(found["table5"])["PD1"]
+    assert row["shipped"]["prophecy"]["tp"] == int((alarm & stored.wrong).sum())
+    assert row["shipped"]["prophecy"]["tn"] != row["deployable"]["prophecy"]["tn"]
+
+
+def test_what_compile_refuses_is_said(pima: tuple[Any, Path]) -> None:
+    row = _by_model(pima[0]["table7"])["PD3"]
+    assert (row["shipped"], bool(row["deployable"])) == ({}, True)
+    (why,) = {found["why"] for found in pima[0]["left_out"] if found["model"] == "PD3"}
+    assert "chance level" in why
+
+
+def test_processes_and_store_give_the_same(pima: tuple[Any, Path], tmp_path: Path) -> None:
+    found, out = pima
+    store = tmp_path / "store"
+    run = ("replicate", STUDY, "--root", PACK, "--datasets", "PD", "--methods", "softmax,deepinfer",
+           "--store", store)  # fmt: skip
+    first = document(*run, "--out", tmp_path / "a", "--jobs", "2")
+    again = document(*run, "--out", tmp_path / "b")
+    assert first == again  # with times: nothing was done again
+    assert first["table7"] == found["table7"]
+    files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
+    assert files
+    for name in files:
+        assert (tmp_path / "a" / name).read_bytes() == (out / name).read_bytes()
+        assert (tmp_path / "b" / name).read_bytes() == (out / name).read_bytes()
+
+
+@pytest.mark.usefixtures("shared")
+def test_rows_of_an_earlier_split_are_left_out_when_asked() -> None:
+    study = Study.read(STUDY, PACK)
+    entry = study.dataset("HP")
+    kept = tables.without_repeated(study, entry)
+    before = {name: len(tables.split(study, entry, name).y) for name in kept}
+    left_out = {name: count - len(kept[name].y) for name, count in before.items()}
+    assert left_out["val"] == 1
+    keys = [
+        {x.tobytes() + y.tobytes() for x, y in zip(part.x, part.y, strict=True)}
+        for part in kept.values()
+    ]
+    assert len(set.union(*keys)) == sum(len(part) for part in keys)
+
+
+@pytest.mark.usefixtures("shared")
+def test_tables_4_and_6_of_a_network_that_is_not_at_hand() -> None:
+    study = Study.read(STUDY, PACK)
+    (apart,) = [e for e in study.outputs if e.table == "table4"]
+    (row,) = effectiveness_table(study, "table4", stored_results(study, apart))
+    assert row["equal"]
+    published = row["published"]
+    assert [published[k] for k in ("tp", "fp", "tn", "fn")] == [1251, 239, 7806, 704]
+    assert round(published["mcc"], 3) == 0.680
+    (balanced,) = balanced_table(study)
+    assert round(balanced["exchanged"]["mcc"], 3) == 0.470
+    assert (balanced["wrong_as_printed"], balanced["wrong"]) == (2043, 1955)
 
 
 @pytest.mark.usefixtures("shared")
