@@ -17,7 +17,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.farm.compiled import Judgement
 
 ABOUT = b"edgemon.farm"  # key of the metadata
-NEEDED = "--store and --scheduler need pyarrow: pip install 'edgemon[cluster]'"
+NEEDED = "--store, --jobs and --scheduler need pyarrow: pip install 'edgemon[cluster]'"
 
 
 @dataclass(frozen=True, eq=False)

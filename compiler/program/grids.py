@@ -87,6 +87,7 @@ def beside(value: Any, dtype: Any) -> list[Any]:
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         v = dtype.type(value)
-        return [np.nextafter(v, dtype.type(-np.inf)), v, np.nextafter(v, dtype.type(np.inf))]
+        with np.errstate(over="ignore"):  # beside the largest float is an infinity
+            return [np.nextafter(v, dtype.type(-np.inf)), v, np.nextafter(v, dtype.type(np.inf))]
     info = np.iinfo(dtype)
     return sorted({min(max(int(value) + d, info.min), info.max) for d in (-1, 0, 1)})

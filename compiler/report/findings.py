@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -9,8 +10,10 @@ from scipy.stats import binomtest, fisher_exact
 
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.measured import Finding
-from edgemon.compiler.documents.monitors import Monitor
+from edgemon.compiler.documents.monitors import Candidate, Monitor
 from edgemon.compiler.guarding import sentence
+from edgemon.compiler.monitors.fusion.fusion import NOVELTY_SHARE
+from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
 
@@ -64,6 +67,7 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
         yield "left_out", f"Left out: {found['monitor']}: {found['reason']}."
     yield from _about_leakage(document)
     yield from _about_opinions(document)
+    yield from _about_novelty(document["monitors"], document["comparison"])
     yield from _about_ties(document["monitors"])
     for monitor in document["monitors"]:
         yield from _about(monitor)
@@ -123,6 +127,31 @@ def _about_opinions(document: schema.Numbers) -> Iterator[tuple[str, str]]:
                 f"{candidate['signal']} answers better than the model itself: of the test rows "
                 f"that one of them has wrong it has {better} right and the model {worse}. {remedy}",
             )
+
+
+def _about_novelty(
+    monitors: Sequence[schema.MonitorReport], candidates: Sequence[Candidate]
+) -> Iterator[tuple[str, str]]:
+    """A fusion against novel inputs without a signal of novelty."""
+    if all(m["name"] != ScodMonitor.kind for m in monitors):
+        return
+    new = [c for c in candidates if c["novelty"]]
+    if any(c["kept"] for c in new):
+        return
+    said = (
+        f"{ScodMonitor.kind} has no signal of novelty on this model, so that it is what "
+        f"{ErrorsMonitor.kind} is: do not rely on it for inputs of no class. "
+    )
+    if new:
+        least = min(new, key=lambda c: c["size_bytes"])
+        kb = least["size_bytes"] / 1024
+        said += (
+            f"The smallest, {least['signal']}, takes {kb:.1f} kB, and signals of novelty may take "
+            f"half of the budget: give --budget-kb {math.ceil(kb / NOVELTY_SHARE) + 1} or more."
+        )
+    else:
+        said += "None can be read from it; name what fits as a monitor of its own, as box."
+    yield "no_novelty_signal", said
 
 
 def _about_ties(monitors: Sequence[Monitor]) -> Iterator[tuple[str, str]]:

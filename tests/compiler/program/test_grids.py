@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -45,3 +46,13 @@ def test_beside_steps_by_one_code_or_one_float() -> None:
     below, at, above = beside(1.5, "float32")
     assert below < at < above
     assert np.nextafter(below, np.float32(2)) == at
+
+
+def test_beside_the_largest_float_is_an_infinity_without_a_warning() -> None:
+    """Users of a model with a threshold there saw a RuntimeWarning of NumPy."""
+    largest = np.finfo(np.float32).max
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        below, own, above = beside(largest, np.float32)
+    assert below < own == largest
+    assert np.isinf(above)

@@ -120,3 +120,36 @@ def test_errors_among_changed_copies_are_errors_to_learn_from() -> None:
     assert found["kind"] == "guarded"
     assert "60 changed copies of fit rows (noise=0.3)" in found["text"]
     assert "not of changed ones" in found["text"]
+
+
+def test_a_fusion_against_novelty_without_a_signal_of_it_is_said() -> None:
+    """On an ONNX convnet with 1,152 features scod became errors, and only the list of what was
+    left out told."""
+    splits = {
+        name: {"rows": 500, "wrong": 100, "groups": None} for name in ("fit", "threshold", "test")
+    }
+    quiet = {"ties_broken": False, "second_inference": False, "metrics": {"auroc_interval": None, "fpr": 0.04,
+             "confusion": {"tp": 9, "fp": 1}},
+             "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}}}  # fmt: skip
+    plain: Any = {
+        **UNSAID, "splits": splits, "options": {"expect_accuracy": None}, "groups": None,
+        "monitors": [{"name": "scod", **quiet}], "left_out": [], "promise": None, "comparison": [],
+    }  # fmt: skip
+
+    def said(signals: list[tuple[str, bool, bool, int]], name: str = "scod") -> list[str]:
+        found = {
+            **plain, "monitors": [{"name": name, **quiet}],
+            "comparison": [
+                {"signal": s, "novelty": n, "kept": k, "size_bytes": b, "opinion": None,
+                 "second_inference": False} for s, n, k, b in signals
+            ],
+        }  # fmt: skip
+        return [f["text"] for f in findings(found) if f["kind"] == "no_novelty_signal"]
+
+    large = [("density", True, False, 98_000), ("rmds", True, False, 42_700)]
+    (text,) = said([("msp_t", False, True, 300), *large])
+    assert "The smallest, rmds, takes 41.7 kB" in text
+    assert "give --budget-kb 85 or more" in text
+    assert "None can be read from it" in said([])[0]
+    assert not said([*large, ("prototypes", True, True, 9_000)])
+    assert not said(large, name="errors")
