@@ -128,9 +128,11 @@ def test_a_fusion_against_novelty_without_a_signal_of_it_is_said() -> None:
     splits = {
         name: {"rows": 500, "wrong": 100, "groups": None} for name in ("fit", "threshold", "test")
     }
-    quiet = {"ties_broken": False, "second_inference": False, "metrics": {"auroc_interval": None, "fpr": 0.04,
-             "confusion": {"tp": 9, "fp": 1}},
-             "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}}}  # fmt: skip
+    quiet = {
+        "ties_broken": False, "second_inference": False,
+        "metrics": {"auroc_interval": None, "fpr": 0.04, "confusion": {"tp": 9, "fp": 1}},
+        "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}},
+    }  # fmt: skip
     plain: Any = {
         **UNSAID, "splits": splits, "options": {"expect_accuracy": None}, "groups": None,
         "monitors": [{"name": "scod", **quiet}], "left_out": [], "promise": None, "comparison": [],
