@@ -25,9 +25,15 @@ ENVIRONMENTS = ("litert", "tflite-runtime")
 ABSENT = ("sklearn", "scipy", "onnx", "onnxruntime", "tensorflow", "typer")
 SCRIPT = """
 import importlib.util, json, sys
+import edgemon
 import numpy as np
 from edgemon.runtime import Session
 from edgemon.runtime.tflite_classifier import TfliteClassifier
+def refused(call):
+    try:
+        call()
+    except (ImportError, edgemon.EdgemonError) as error:
+        return str(error)
 session = Session(sys.argv[1])
 rows = np.concatenate([np.load(f)["x"] for f in sys.argv[2:]])
 results = session.evaluate_batch(rows)
@@ -41,6 +47,11 @@ print(json.dumps({
     "scores": [[m.score.hex() for m in r.monitors] for r in results],
     "one_by_one": [int(session.evaluate(x).verdict) for x in rows[:50]],
     "nan": session.evaluate(bad).verdict.name,
+    "refused": [
+        refused(lambda: edgemon.compile),
+        refused(lambda: edgemon.load(sys.argv[1]).score([[0]], [0])),
+    ],
+    "loaded": edgemon.load(sys.argv[1]).evaluate(rows).verdict.tolist(),
 }))
 """
 
@@ -81,6 +92,8 @@ def test_the_same_verdicts_on_a_lean_device(environment: str, portable_bundle: P
     assert there["verdicts"] == [int(r.verdict) for r in here]
     assert there["scores"] == [[m.score.hex() for m in r.monitors] for r in here]
     assert there["one_by_one"] == there["verdicts"][:50]
+    assert there["loaded"] == there["verdicts"]
+    assert all("pip install 'edgemon[compile]'" in sentence for sentence in there["refused"])
     assert there["nan"] == "FAULT"
     assert {0, 2} <= set(there["verdicts"])
 

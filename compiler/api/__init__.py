@@ -1,0 +1,1 @@
+"""What ``import edgemon`` offers: compiling, and bundles as objects."""

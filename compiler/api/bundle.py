@@ -1,0 +1,205 @@
+"""A bundle as an object. Loading and evaluating need the device runtime alone."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.runtime.errors import InputError
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.session import MONITOR, Session
+
+Interval = tuple[float, float]
+
+MANIFEST, REPORT = "manifest.json", "report.html"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What model and monitors say of n rows. ``prediction`` int64 (n,), the class by number (-1
+    after a fault); ``label``, its name; ``verdict``, of ``runtime.Verdict``, uint8 (n,); ``score``
+    float64 (n,) in the unit that people are shown; ``reason``, a sentence each."""
+
+    prediction: npt.NDArray[np.int64]
+    label: tuple[str, ...]
+    verdict: npt.NDArray[np.uint8]
+    score: npt.NDArray[np.float64]
+    reason: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    @property
+    def trusted(self) -> npt.NDArray[np.bool_]:
+        """Where the verdict is trust."""
+        return np.asarray(self.verdict == Verdict.TRUST)
+
+    def to_frame(self) -> Any:
+        """A pandas frame, a row each. Raises InputError without pandas."""
+        try:
+            pandas = import_module("pandas")
+        except ModuleNotFoundError:
+            raise InputError("to_frame needs pandas: pip install pandas") from None
+        names = [Verdict(v).name.lower() for v in self.verdict]
+        return pandas.DataFrame({
+            "prediction": self.prediction, "label": self.label, "verdict": names,
+            "score": self.score, "reason": self.reason,
+        })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well verdicts tell wrong answers from right ones; shares with 95 % intervals. A verdict
+    other than trust is an alarm. ``mcc`` is None where it is undefined."""
+
+    rows: int
+    accuracy: float
+    accuracy_interval: Interval | None
+    caught: float | None  # of the wrong answers
+    caught_interval: Interval | None
+    false_alarms: float | None  # of the right answers
+    false_alarms_interval: Interval | None
+    precision: float | None  # of the alarms: wrong answers
+    precision_interval: Interval | None
+    mcc: float | None
+
+
+class Bundle:
+    """A compiled monitor with its model: ``evaluate`` as a device does, ``save``, ``report``."""
+
+    def __init__(self, folder: Path | str) -> None:
+        """Opens the folder that ``compile`` wrote. Raises ArtifactError for another one."""
+        self._folder = Path(folder)
+        self._session = Session(self._folder)
+
+    @classmethod
+    def copied(cls, folder: Path) -> Bundle:
+        """One of its own, in a folder that goes with the object: ``save`` keeps it."""
+        own = Path(tempfile.mkdtemp(prefix="edgemon-"))
+        shutil.copytree(folder, own, dirs_exist_ok=True)
+        found = cls(own)
+        weakref.finalize(found, shutil.rmtree, own, ignore_errors=True)
+        return found
+
+    @property
+    def session(self) -> Session:
+        """For streams: one image at a time, with drift, accuracy and reports of the field."""
+        return self._session
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What ``compile`` measured: docs/documents.md."""
+        found: dict[str, Any] = json.loads((self._folder / MANIFEST).read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the artifact that a device evaluates."""
+        return (self._folder / MONITOR).stat().st_size
+
+    def evaluate(self, x: Any) -> Verdicts:
+        """Verdicts of n rows or images, (n, ...) as they come from the file or camera; frames of
+        pandas and polars too. Drift and accuracy of ``session`` are not moved by it."""
+        rows = as_rows(x)
+        session = Session(self._folder)
+        found = session.evaluate_batch(list(rows))
+        return Verdicts(
+            np.array([r.prediction for r in found], np.int64),
+            tuple(r.label for r in found),
+            np.array([r.verdict for r in found], np.uint8),
+            np.array([r.score for r in found], np.float64),
+            tuple(r.reason for r in found),
+        )
+
+    def score(self, x: Any, y: Any) -> Scores:
+        """How well the verdicts do on labelled rows; labels as ``compile`` took them, numbers or
+        names. Raises InputError for a label that no class has. Needs edgemon[compile]."""
+        try:
+            from edgemon.compiler.statistics.intervals import clopper_pearson
+            from edgemon.compiler.statistics.metrics import Confusion
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"score needs more than the device runtime ({error.name} is missing): pip install "
+                "'edgemon[compile]'"
+            ) from None
+
+        found = self.evaluate(x)
+        labels = self._classes(np.asarray(y))
+        if labels.shape != found.prediction.shape or not len(labels):
+            raise InputError(f"{len(found)} rows, but {len(labels)} labels; give one a row")
+        wrong = found.prediction != labels
+        of, right = Confusion.of(~found.trusted, wrong), int((~wrong).sum())
+        return Scores(
+            len(wrong), right / len(wrong), clopper_pearson(right, len(wrong)), of.tpr,
+            of.tpr_interval(), of.fpr, of.fpr_interval(), of.precision, of.precision_interval(),
+            of.mcc,
+        )  # fmt: skip
+
+    def save(self, folder: Path | str, *, force: bool = False) -> Path:
+        """Copies the bundle to a new folder (``force``: in place of one that is there)."""
+        out = Path(folder)
+        if out.exists() and not force:
+            raise InputError(f"{out} exists; choose another folder, or replace it with force=True")
+        partial = out.with_name(f"{out.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(self._folder, partial)
+        if out.exists():
+            shutil.rmtree(out)
+        partial.replace(out)
+        return out
+
+    def report(self) -> str:
+        """The report, one HTML page."""
+        return (self._folder / REPORT).read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        names = ", ".join(m.name for m in self._session.monitors)
+        return f"<edgemon.Bundle: {names}, {self.size_bytes:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.report(), quote=True)
+        return (
+            f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0" '
+            'sandbox="allow-scripts"></iframe>'
+        )
+
+    def _classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The position of each label's class."""
+        session = self._session
+        by_name = {name: i for i, name in enumerate(session.labels)}
+        by_value = {value: i for i, value in enumerate(session.label_values)}
+        known: dict[Any, int] = by_name if y.dtype.kind in "OUS" else by_value
+        try:
+            return np.array([known[str(v) if known is by_name else int(v)] for v in y], np.int64)
+        except (KeyError, ValueError) as error:
+            raise InputError(
+                f"label {error.args[0]!r} is of no class; there are {', '.join(map(str, known))}"
+            ) from None
+
+
+def load(folder: Path | str) -> Bundle:
+    """Opens a bundle."""
+    return Bundle(folder)
+
+
+def as_rows(x: Any) -> npt.NDArray[Any]:
+    """(n, ...) of what holds rows: an array, or a frame of pandas or polars. Raises InputError."""
+    found = np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
+    if found.dtype.kind not in "biuf":
+        columns = getattr(x, "dtypes", None)
+        where = f" (columns: {columns})" if columns is not None else ""
+        raise InputError(f"rows must be numbers, and are {found.dtype}{where}; encode the others")
+    if found.ndim < 2:
+        raise InputError(f"rows have the shape {found.shape}; one row must be one image, (n, ...)")
+    return np.ascontiguousarray(found)

@@ -1,0 +1,7 @@
+"""``python -m edgemon``: the command line."""
+
+from __future__ import annotations
+
+from edgemon.compiler.commands.main import main
+
+main()
