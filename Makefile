@@ -57,7 +57,7 @@ unit: $(DEV)/installed devices
 test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
 	  tests/compiler/models/test_front_ends.py tests/compiler/models/test_saved_model.py \
-	  tests/compiler/faults/test_attacks_on_keras.py
+	  tests/compiler/faults/test_attacks_on_keras.py tests/bench/alocc
 	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras_code.py
 

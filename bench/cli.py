@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from edgemon.bench import alocc_cli
 from edgemon.bench.bench_cli import bench
 from edgemon.bench.farm_cli import farm
 from edgemon.bench.robustness_cli import robustness
@@ -16,6 +17,7 @@ from edgemon.bench.sweep_options import Jobs, Scheduler, Store
 app = typer.Typer()
 
 
+app.add_typer(alocc_cli.app)
 app.command()(bench)
 app.command()(farm)
 app.command()(robustness)

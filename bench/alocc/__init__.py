@@ -1,0 +1,1 @@
+"""ALOCC: images that a network, trained to clean images of one class, cannot redraw."""

@@ -1,0 +1,218 @@
+"""``edgemon alocc study``: the error of redrawn images beside monitors, on the sets of farm.
+
+Its threshold is the one that ``compile`` would set, on the same rows; the published one is the
+mean error of the class's training rows, which alarms on some half of the right ones by design.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.bench.alocc.companions import Array, Companions
+from edgemon.bench.alocc.rows import inputs
+from edgemon.bench.compare.panel import PanelOptions
+from edgemon.bench.compare.rows import load_labelled, short_name
+from edgemon.bench.errors import BenchError
+from edgemon.bench.farm.compiled import CERTIFIED, NATIVE, Judgement
+from edgemon.bench.farm.measures import ORACLES, Rows, judge
+from edgemon.bench.farm.sets import CaseSets
+from edgemon.bench.farm.spec import FarmCase, FarmSpec
+from edgemon.bench.farm.subjects import OfCase
+from edgemon.bench.farm.system import system
+from edgemon.bench.farm.work import labels_of
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.faults.attacks import NotAvailableError
+from edgemon.compiler.promise.thresholds import FalseAlarmPromise
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.terminal import Terminal
+from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.preprocess import Preprocess
+
+Document = dict[str, Any]
+PREVALENCE = 0.1
+
+
+class Reconstruction:
+    """One set of companions with its threshold, and the published one of each class."""
+
+    def __init__(
+        self, path: Path, subject: OfCase, case: FarmCase, promise: FalseAlarmPromise,
+        reporter: Reporter,
+    ) -> None:  # fmt: skip
+        self.name, self._companions = f"alocc {path.name}", Companions(path)
+        self._subject, self._preprocess = subject, Preprocess.parse(case.preprocess)
+        with reporter.stage(f"{self.name}: setting thresholds"):
+            fit, held = (subject.record(d, "own") for d in (subject.data.fit, subject.data.pool[0]))
+            learned = self.scores(subject.data.fit, fit)
+            own = self.scores(subject.data.pool[0], held)
+            finite = np.isfinite(learned)
+            mean = float(learned[finite].mean()) if finite.any() else np.inf
+            self._native = np.array([
+                learned[finite & (fit.labels == c)].mean()
+                if (finite & (np.asarray(fit.labels) == c)).any() else mean
+                for c in range(held.n_classes)
+            ])  # fmt: skip
+            self.threshold = promise.threshold(own[held.correct].astype(np.float32))
+        image = inputs(subject.data.pool[0].take([0]), self._preprocess, subject.input)
+        self.milliseconds = self._companions.milliseconds(image, _outputs(held)[:1])
+
+    def scores(self, data: Dataset, recorded: Recording) -> npt.NDArray[np.float64]:
+        """(n,)"""
+        images = inputs(data, self._preprocess, self._subject.input)
+        return self._companions.errors(images, _outputs(recorded), recorded.predicted)
+
+    def judge(self, data: Dataset, recorded: Recording) -> Judgement:
+        """Its verdicts."""
+        found = self.scores(data, recorded)
+        alarms = {
+            CERTIFIED: found.astype(np.float32) > self.threshold,
+            NATIVE: found > self._native[recorded.predicted],
+        }
+        return Judgement(
+            {k: np.where(a, Verdict.ALARM, Verdict.TRUST).astype(np.uint8)
+             for k, a in alarms.items()},
+            found,
+        )  # fmt: skip
+
+    def properties(self) -> Document:
+        return {
+            "bytes": self._companions.bytes, "native": True,
+            "milliseconds": round(self.milliseconds, 3),
+        }  # fmt: skip
+
+
+def _outputs(recorded: Recording) -> Array:
+    return recorded.codes(recorded.taps[0].name)
+
+
+def run(
+    path: Path, root: Path | None, name: str, companions: Sequence[Path],
+    monitors: tuple[str, ...], *, workers: int, reporter: Reporter,
+) -> Document:  # fmt: skip
+    """The JSON document. Attacks are left out: ``not_available`` says so. Raises BenchError."""
+    spec = FarmSpec.read(path, root)
+    found = next((c for c in spec.cases if c.name == name), None)
+    if found is None:
+        known = ", ".join(c.name for c in spec.cases)
+        raise BenchError(f"--case {name!r}: {path} has {known}")
+    case = replace(found, monitors=monitors, gradient="")
+    options = PanelOptions(workers=workers)
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as folder:
+        scratch = Path(folder)
+        subject = OfCase(case, spec.root, options, scratch, reporter)
+        sets = CaseSets(
+            case, subject.data, spec.rows, spec.seed, spec.root, scratch, subject.labels, reporter
+        )
+        clean = subject.record(sets.clean, "clean")
+        redrawn = [Reconstruction(p, subject, case, options.target, reporter) for p in companions]
+        document: Document = {
+            "case": name, "accuracy": float(clean.correct.mean()), "monitors": [],
+            "not_available": [], "results": [],
+        }  # fmt: skip
+        judges = {}
+        for monitor, one in subject.monitors(clean):
+            if isinstance(one, str):
+                document["not_available"].append({"monitor": monitor, "reason": one})
+                continue
+            judges[monitor] = one
+            document["monitors"].append({"monitor": monitor, **one.properties()})
+        document["monitors"] += [{"monitor": r.name, **r.properties()} for r in redrawn]
+        of_clean = {m: j.judge(clean) for m, j in judges.items()}
+        of_clean |= {r.name: r.judge(sets.clean, clean) for r in redrawn}
+        for kind, fault, severity, data in _sets(
+            case, spec, sets, subject, scratch, document, reporter
+        ):
+            recorded = subject.record(data, fault)
+            rows = Rows(
+                np.concatenate([labels_of(clean), labels_of(recorded)]),
+                np.concatenate([clean.predicted, recorded.predicted]).astype(np.int64),
+                np.repeat([False, True], [len(clean), len(recorded)]),
+            )
+            of_set = {m: j.judge(recorded) for m, j in judges.items()}
+            of_set |= {r.name: r.judge(data, recorded) for r in redrawn}
+            for monitor, first in of_clean.items():
+                both = first.joined(of_set[monitor])
+                about = {"monitor": monitor, "fault": fault, "kind": kind, "severity": severity}
+                document["results"] += [
+                    {**about, **judge(rows, both, oracle, PREVALENCE, spec.seed),
+                     "system": system(rows, both)}
+                    for oracle in ORACLES
+                ]  # fmt: skip
+    return document
+
+
+def _sets(
+    case: FarmCase, spec: FarmSpec, sets: CaseSets, subject: OfCase, scratch: Path,
+    document: Document, reporter: Reporter,
+) -> Any:  # fmt: skip
+    """(kind, fault, severity, rows) of each set that can be made."""
+    for name in subject.data.novel:
+        made = sets.novel(name)
+        yield made.kind, name, 0, made.data
+    for text in case.faulty:
+        data = load_labelled(
+            case, text, spec.root, subject.labels, scratch, reporter, subject.input
+        )
+        made = sets.faulty(short_name(text), data)
+        yield made.kind, made.fault, 0, made.data
+    for wanted in spec.wanted:
+        try:
+            made = sets.make(wanted)
+        except NotAvailableError as error:
+            document["not_available"].append({"fault": wanted.fault, "reason": str(error)})
+            continue
+        yield made.kind, wanted.fault, wanted.severity, made.data
+
+
+def show(document: Document, terminal: Terminal) -> None:
+    """Tables: a line a monitor, then one a fault."""
+    results = document["results"]
+
+    def mean(monitor: str, oracle: str, key: str, fault: str = "", native: bool = False) -> Any:
+        values = [
+            (r["native"] or {}).get(key) if native else r[key] for r in results
+            if (r["monitor"], r["oracle"]) == (monitor, oracle) and fault in ("", r["fault"])
+        ]  # fmt: skip
+        known = [v for v in values if v is not None]
+        return round(float(np.mean(known)), 3) if known else None
+
+    terminal.table(
+        ("monitor", "bytes", "ms", "AUROC specific", "MCC specific", "native", "AUROC overall",
+         "MCC overall", "native"),
+        [
+            (m["monitor"], m["bytes"], m.get("milliseconds"),
+             mean(m["monitor"], "specific", "auroc"), mean(m["monitor"], "specific", "mcc"),
+             mean(m["monitor"], "specific", "mcc", native=True),
+             mean(m["monitor"], "overall", "auroc"), mean(m["monitor"], "overall", "mcc"),
+             mean(m["monitor"], "overall", "mcc", native=True))
+            for m in document["monitors"]
+        ],
+        "means over the sets",
+    )  # fmt: skip
+    names = [m["monitor"] for m in document["monitors"]]
+    for oracle in ORACLES:
+        for key in ("auroc", "mcc"):
+            terminal.table(
+                ("fault", *names),
+                [(f, *(mean(m, oracle, key, f) for m in names))
+                 for f in dict.fromkeys(r["fault"] for r in results)],
+                f"{key.upper()}, {oracle}, certified",
+            )  # fmt: skip
+    natives = [m["monitor"] for m in document["monitors"] if m["native"]]
+    for oracle in ORACLES:
+        terminal.table(
+            ("fault", *natives),
+            [(f, *(mean(m, oracle, "mcc", f, native=True) for m in natives))
+             for f in dict.fromkeys(r["fault"] for r in results)],
+            f"MCC, {oracle}, native",
+        )  # fmt: skip
+    for one in document["not_available"]:
+        terminal.note(f"not available: {one.get('monitor', one.get('fault'))}: {one['reason']}")
