@@ -22,8 +22,9 @@ class Companions:
         files = [path] if path.is_file() else sorted(path.glob("class_*.tflite"))
         if not files:
             raise BenchError(f"{path}: no companion, and no folder with {NAME.format(0)}")
-        self._loaded = [_opened(f) for f in files]
         self.alone = path.is_dir()
+        numbers = (int(f.stem.rpartition("_")[2]) if self.alone else 0 for f in files)
+        self._loaded = {n: _opened(f) for n, f in zip(numbers, files, strict=True)}
         self.bytes = sum(f.stat().st_size for f in files)
 
     def errors(self, images: Array, outputs: Array, classes: Array) -> npt.NDArray[np.float64]:
@@ -33,16 +34,16 @@ class Companions:
         for i, (image, output, chosen) in enumerate(zip(images, outputs, classes, strict=True)):
             if not self.alone:
                 found[i] = self._error(self._loaded[0], image, output)
-            elif chosen < len(self._loaded):
+            elif chosen in self._loaded:
                 found[i] = self._error(self._loaded[chosen], image, None)
         return found
 
     def milliseconds(self, image: Array, output: Array, rounds: int = 50) -> float:
         """The least of some inferences."""
-        least = np.inf
+        least, first = np.inf, next(iter(self._loaded.values()))
         for _ in range(rounds):
             start = time.perf_counter()
-            self._error(self._loaded[0], image, None if self.alone else output)
+            self._error(first, image, None if self.alone else output)
             least = min(least, time.perf_counter() - start)
         return float(least * 1e3)
 

@@ -42,6 +42,9 @@ def companion(
     """``sample`` (n, h, w, c) in [0, 1] with its classes; ``scores``: type and shape of the
     classifier's output, None for a companion of the image alone (one class). Raises BenchError."""
     import tensorflow as tf
+    from tensorflow.python.framework.convert_to_constants import (
+        convert_variables_to_constants_v2,
+    )
 
     types = {"float32": tf.float32, "int8": tf.int8, "uint8": tf.uint8}
     if ends.dtype not in types or (scores is not None and scores[0] not in DTYPES):
@@ -58,16 +61,17 @@ def companion(
         drawn = network([unit, chosen], training=False)
         return drawn if plain else drawn * span + ends.low
 
+    def redraw_alone(image: Any) -> Any:
+        return redraw(image, tf.zeros((1,), tf.int32))
+
     image = tf.TensorSpec((1, *shape), tf.float32, name="image")
     if scores is None:
-        one = tf.zeros((1,), tf.int32)
-        function = tf.function(lambda image: redraw(image, one), input_signature=[image])
+        function = tf.function(redraw_alone, input_signature=[image])
     else:
         chosen = tf.TensorSpec((1,), tf.int32, name="class")
         function = tf.function(redraw, input_signature=[image, chosen])
-    converter = tf.lite.TFLiteConverter.from_concrete_functions(
-        [function.get_concrete_function()], network
-    )
+    frozen = convert_variables_to_constants_v2(function.get_concrete_function())
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([frozen], network)
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = lambda: _sample(sample, classes, ends, scores is None)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]

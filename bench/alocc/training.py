@@ -15,7 +15,7 @@ from edgemon.compiler.reporter import Progress
 
 Floats = npt.NDArray[np.float32]
 Classes = npt.NDArray[np.int64]
-FEWEST = 16  # rows to learn from
+FEWEST, FEWEST_HELD = 16, 2  # rows to learn from, validation rows
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def train(
     import tensorflow as tf
 
     fit, held = split(len(x), groups, plan)
-    if min(len(fit), len(held)) < FEWEST:
+    if len(fit) < FEWEST or len(held) < FEWEST_HELD:
         raise BenchError(
-            f"{len(fit)} rows to learn from and {len(held)} validation rows: give at least "
-            f"{FEWEST} of each"
+            f"{len(fit)} rows to learn from and {len(held)} validation rows: alocc needs at least "
+            f"{FEWEST} and {FEWEST_HELD}"
         )
     keras.backend.clear_session()  # names of layers count on, and stand in the file
     keras.utils.set_random_seed(plan.seed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.bench.alocc.companions import Companions
 from edgemon.compiler.models.tflite_model import TfliteModel
 from tests.command_line import DATA, MODEL, document, refused
 from tests.compiler.models.tensorflow_marks import NEEDS_TENSORFLOW
@@ -81,10 +82,29 @@ def test_a_file_is_not_written_over(made: tuple[Path, Any]) -> None:
     assert made[0].read_bytes() == before
 
 
+def test_one_a_class_takes_the_image_alone(tmp_path: Path) -> None:
+    out = tmp_path / "each"
+    found = document(
+        "alocc", "train", MODEL, "--data", f"{DATA}[0:300]", "--out", out, "--per-class",
+        "--epochs", "1", "--width", "1",
+    )  # fmt: skip
+    files = sorted(out.iterdir())
+    assert [one["class"] for one in found["trained"]] + found["left_out"] == list(
+        range(made_classes())
+    )
+    assert len(files) == len(found["trained"])
+    rows = np.zeros((2, 8, 8, 1), np.int8), np.zeros((2, 1)), np.array([0, 1])
+    before = Companions(out).errors(*rows)
+    files[0].unlink()  # as of a class with too few rows: the others keep their classes
+    assert Companions(out).errors(*rows).tolist() == [np.inf, before[1]]
+    graph = TfliteModel.open(files[1]).graph
+    assert [graph.tensors[i].length for i in graph.inputs] == [64]
+
+
 def test_too_few_rows_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "companion.tflite"
-    said = refused("alocc", "train", MODEL, "--data", f"{DATA}[0:20]", "--out", out)
-    assert "give at least 16 of each" in said
+    said = refused("alocc", "train", MODEL, "--data", f"{DATA}[0:12]", "--out", out)
+    assert "needs at least 16 and 2" in said
     assert not out.exists()
 
 
