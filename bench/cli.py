@@ -11,7 +11,13 @@ from edgemon.bench import alocc_cli
 from edgemon.bench.bench_cli import bench
 from edgemon.bench.farm_cli import farm
 from edgemon.bench.robustness_cli import robustness
-from edgemon.bench.study_cli import accuracy_drive, accuracy_signals, accuracy_study, trust_study
+from edgemon.bench.study_cli import (
+    accuracy_drive,
+    accuracy_signals,
+    accuracy_study,
+    odin_study,
+    trust_study,
+)
 from edgemon.bench.sweep_options import Jobs, Scheduler, Store
 
 app = typer.Typer()
@@ -25,6 +31,7 @@ app.command(name="accuracy-study")(accuracy_study)
 app.command(name="accuracy-drive")(accuracy_drive)
 app.command(name="accuracy-signals")(accuracy_signals)
 app.command(name="trust-study")(trust_study)
+app.command(name="odin-study")(odin_study)
 
 
 @app.command(name="bit-flips")

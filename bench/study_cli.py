@@ -134,3 +134,41 @@ def accuracy_signals(
     )  # fmt: skip
     show(terminal, document)
     terminal.document(document)
+
+
+def odin_study(
+    model: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE", help="What is deployed.")],
+    gradient: Annotated[
+        Path, typer.Option(help="A Keras model of the same task, whose gradient moves the images.")
+    ],
+    data: Annotated[str, typer.Option(help="Labelled images, as `compile --data` takes.")],
+    novel: Annotated[list[str], typer.Option(help="Images of no class; once for each set.")],
+    gradient_preprocess: Annotated[str, typer.Option(help="That of the Keras model.")] = "",
+    preprocess: Annotated[str, typer.Option(help="As `compile` takes it.")] = "",
+    label_order: Annotated[str, typer.Option(help="numeric or string.")] = "numeric",
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="A step as a share of 255; once for each.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=10, help="At most, of each set.")] = 1000,
+    label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
+    seed: Seed = 0,
+    workers: Workers = 2,
+    markdown: Markdown = False,
+    json: Json = False,
+) -> None:
+    """ODIN with its gradient beside odin_t and msp, which need none: what is it worth?"""
+    from edgemon.bench import odin
+    from edgemon.compiler.faults.attacks import Target
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.compiler.trust.judge import Reading
+    from edgemon.runtime.preprocess import Preprocess
+
+    terminal = Terminal(as_json=json, markdown=markdown)
+    document = odin.study(
+        model, data, Target(gradient, Preprocess.parse(gradient_preprocess)),
+        Reading(Preprocess.parse(preprocess), label_order),
+        odin.Wanted(tuple(novel), rows, tuple(epsilon or odin.EPSILONS), seed=seed),
+        label_column=label_column, workers=workers, reporter=terminal,
+    )  # fmt: skip
+    odin.show(terminal, document)
+    terminal.document(document)
