@@ -69,6 +69,7 @@ def _table(source: Path, out: Path) -> str:
 def hashes(packages: str, arguments: list[str]) -> dict[str, str]:
     """Of the files of a bundle that the edgemon in a folder of packages compiles."""
     path = os.pathsep.join(filter(None, [packages, os.environ.get("PYTHONPATH", "")]))
+    (Path(packages) / "edgemon" / "__init__.py").touch()  # of old versions: else another one wins
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "bundle"
         done = subprocess.run(

@@ -29,9 +29,9 @@ FROM_WEIGHTS = [
 @cache
 def case(model: str) -> Subject:
     """A model with its data."""
-    from edgemon.bench.replicate.job import subject
+    from edgemon.bench.replicate.subject import Subject
 
-    return subject(Study.read(STUDY, PACK), model[:2], model)
+    return Subject.load(Study.read(STUDY, PACK), model[:2], model, drop_repeated=False)
 
 
 @cache

@@ -44,6 +44,8 @@ def copy_with(made: list[tuple[str, str, str]], folder: Path) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         (folder / "path" / "edgemon").mkdir(parents=True, exist_ok=True)
         (folder / "path" / "edgemon" / name).symlink_to(folder / name)
+    for file in (folder / "compiler" / "edgemon").iterdir():  # its root, or the installed one wins
+        (folder / "path" / "edgemon" / file.name).symlink_to(file)
     for path, old, new in made:
         text = (folder / path).read_text()
         assert text.count(old) == 1, f"docs/extending.md: {path} does not have {old!r} once"
