@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon import targets
-from edgemon.bench import budget, latency, memory, pipelines
+from edgemon.bench import budget, companion_times, latency, memory, pipelines
 from edgemon.bench.blocks import Estimate
 from edgemon.bench.environment import environment
 from edgemon.bench.errors import BenchError
@@ -25,6 +25,7 @@ from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, quiet_interpreter
+from edgemon.runtime import companions
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.monitor import Monitor
@@ -82,14 +83,20 @@ def run_benchmark(
         kernels = metadata["kernels"]
         program, positions = bundle.artifact.program, model.positions
         views = [tap.view for tap in program.taps]
+        files = {c.view: c.content for c in model.companions}
 
         def classifier(file: Path) -> Classifier:
             with quiet_interpreter():
                 return open_classifier(file, threads=threads, kernels=kernels)
 
+        def reading(tapped: Classifier) -> TapReader:
+            with quiet_interpreter():
+                beside = companions.opened(files, tapped, kernels=kernels, threads=threads)
+            return TapReader(tapped, positions, views, spec, preprocess, beside)
+
         with memory.peak_memory() as peak:
             tapped = classifier(model.path)
-            reader = TapReader(tapped, positions, views, spec, preprocess)
+            reader = reading(tapped)
             session = Session(path, threads=threads)
             start = time.perf_counter_ns()
             session.evaluate(images[0])
@@ -97,9 +104,10 @@ def run_benchmark(
             taps = _taps(reader, inputs)
 
         def opened() -> pipelines.Contestants:
+            tapped = classifier(model.path)
             return pipelines.Contestants(
-                classifier(plain_file), classifier(model.path), Monitor(bundle.artifact_bytes),
-                positions, Session(path, threads=threads), reader.mirror_axis,
+                classifier(plain_file), tapped, Monitor(bundle.artifact_bytes),
+                positions, Session(path, threads=threads), reading(tapped),
             )  # fmt: skip
 
         in_c, copies, copy_us = latency.InC(program, taps), memory.Copies(), list[float]()
@@ -108,13 +116,13 @@ def run_benchmark(
             copy_us.append(copies.us())
             in_c.round()
 
+        beside_us = companion_times.measured(reader, inputs)
         with reporter.stage("timing") as progress:
             timed = pipelines.interleaved(
                 opened, images, inputs, rounds, max_seconds, beside, progress
             )
     monitors = in_c.samples()
-    second = {m.name: program.only(m.name).second_inference for m in program.monitors}
-    second["all"] = program.second_inference
+    alone = {m.name: program.only(m.name) for m in program.monitors} | {"all": program}
     distributions = [Distribution.of(row) for row in timed.times]
     best = dict(zip(pipelines.NAMES, distributions, strict=True))
     overhead = timed.overhead
@@ -140,11 +148,14 @@ def run_benchmark(
             {
                 "name": name,
                 **_monitor_times(samples, timed),
-                "second_inference": second[name],
-                "share_of_model": second[name] + samples.min() / 1e3 / best["model_us"].min,
+                "second_inference": alone[name].second_inference,
+                "share_of_model": alone[name].second_inferences
+                + (sum(beside_us[v].min for v in alone[name].companions) + samples.min() / 1e3)
+                / best["model_us"].min,
             }
             for name, samples in monitors.items()
         ],
+        **companion_times.to_json(model.companions, beside_us, best["model_us"].min),
         "memory_copy_us": Estimate.of(np.array(copy_us)).to_json(),
         "process_peak_bytes": peak.bytes,
         "environment": environment(target, threads, kernels, tapped.backend()),
@@ -234,9 +245,10 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
     )
     if document["second_inference"]:
         terminal.note(
-            "model + monitors makes a second inference of the model for each image, on the "
-            "mirrored image; it counts in the overhead, and in the shares of the model below"
+            "model + monitors makes a further inference of the model for each image, on another "
+            "input; it counts in the overhead, and in the shares of the model below"
         )
+    companion_times.show(terminal, document)
     terminal.table(
         ("monitor in C, ns", *columns, "of the model"),
         [

@@ -1,9 +1,9 @@
 """Latency of the model alone, with monitors, and in a session, one image at a time.
 
 All pipelines run in one process, interleaved in alternating order, on the same inputs in turn;
-taps of the mirrored image cost the monitored ones a second inference. Rounds come in blocks
-(``bench.blocks``), and more of them until the overhead's interval is narrow or time is up. Each
-block opens all pipelines anew, elsewhere in memory (``bench.placement``).
+taps of other views cost the monitored ones further inferences, and those of companions. Rounds come
+in blocks (``bench.blocks``), and more of them until the overhead's interval is narrow or time is
+up. Each block opens all pipelines anew, elsewhere in memory (``bench.placement``).
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from edgemon.bench.errors import BenchError
 from edgemon.bench.placement import Placement
 from edgemon.compiler.reporter import Progress, unseen
 from edgemon.runtime.classifier import Classifier
-from edgemon.runtime.mirror import MIRROR, mirrored
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.preprocess import INPUT
 from edgemon.runtime.session import Session
+from edgemon.runtime.taps import TapReader
+from edgemon.runtime.views import SECOND
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -61,8 +62,8 @@ class Contestants:
     Attributes:
         plain: the model without taps. tapped: with them.
         positions: the output that carries each tap of ``monitor``, or ``INPUT``.
-        mirror_axis: see ``runtime.mirror.width_axis``; 0 without taps of the mirrored image, for
-            which the monitored pipeline makes a second inference.
+        reader: of ``tapped``; it knows the views for which the monitored pipeline makes further
+            inferences.
     """
 
     plain: Classifier
@@ -70,7 +71,7 @@ class Contestants:
     monitor: Monitor
     positions: Sequence[int]
     session: Session
-    mirror_axis: int = 0
+    reader: TapReader
 
 
 def interleaved(
@@ -113,9 +114,11 @@ def _block(
     of: Contestants, images: Sequence[Array], inputs: Sequence[Array], rounds: range
 ) -> Floats:
     """Microseconds (pipelines, rounds)."""
-    memory = [_in_place(of.tapped, p, inputs[0]) for p in of.positions]
+    sources = [of.reader.source(i) for i in range(len(of.positions))]
+    of.reader.read(inputs[0])
+    memory = [_in_place(*source) for source in sources]
     # A device reads the input where it lies; here it lies elsewhere for every image.
-    for i, p in enumerate(of.positions):
+    for i, (_, p) in enumerate(sources):
         if p == INPUT:
             memory[i] = type(memory[i])()
     pipelines = _pipelines(of, memory)
@@ -123,8 +126,8 @@ def _block(
         for run in pipelines:
             run(images[i % len(images)], inputs[i % len(inputs)])
     times = _rounds(pipelines, images, inputs, rounds)
-    for p, tap in zip(of.positions, memory, strict=True):
-        if bytes(tap) != of.tapped.output(p).tobytes():
+    for (classifier, p), tap in zip(sources, memory, strict=True):
+        if bytes(tap) != classifier.output(p).tobytes():
             raise BenchError("the interpreter moved its outputs while it was timed; run it again")
     return times
 
@@ -164,9 +167,15 @@ def _pipelines(of: Contestants, memory: list[Any]) -> tuple[Pipeline, ...]:
     )  # fmt: skip
     evaluate = of.monitor.evaluate_into
     entries = [i for i, p in enumerate(of.positions) if p == INPUT]
-    second = [i for i, tap in enumerate(of.monitor.taps) if tap.view == MIRROR]
-    taps = [type(m)() if i in second else m for i, m in enumerate(memory)]
-    copies = [(taps[i], memory[i], ctypes.sizeof(memory[i])) for i in second]
+    views, reader = [tap.view for tap in of.monitor.taps], of.reader
+    taps = [type(m)() if view in SECOND else m for m, view in zip(memory, views, strict=True)]
+    copies = {
+        wanted: [
+            (taps[i], memory[i], ctypes.sizeof(memory[i]))
+            for i, view in enumerate(views) if view == wanted
+        ]
+        for wanted in reader.second
+    }  # fmt: skip
 
     def alone(_: Array, x: Array) -> None:
         plain.invoke(x)
@@ -175,32 +184,36 @@ def _pipelines(of: Contestants, memory: list[Any]) -> tuple[Pipeline, ...]:
         plain.invoke(x)
         answer().argmax()
 
-    def together(_: Array, x: Array) -> None:
+    def invoked(x: Array) -> None:
         tapped.invoke(x)
         for i in entries:
             ctypes.memmove(memory[i], x.ctypes.data, ctypes.sizeof(memory[i]))
+
+    def together(_: Array, x: Array) -> None:
+        invoked(x)
         evaluate(taps, 1, *results)
 
-    def twice(image: Array, x: Array) -> None:
-        other = mirrored(x, of.mirror_axis)
-        tapped.invoke(other)
-        for i in entries:
-            ctypes.memmove(memory[i], other.ctypes.data, ctypes.sizeof(memory[i]))
-        for copy, source, size in copies:
-            ctypes.memmove(copy, source, size)
-        together(image, x)
+    def more(_: Array, x: Array) -> None:
+        for view, wanted in copies.items():
+            invoked(reader.seen(view, x))
+            for copy, source, size in wanted:
+                ctypes.memmove(copy, source, size)
+        invoked(x)
+        if reader.companion is not None:
+            reader.companion.run(x, output())
+        evaluate(taps, 1, *results)
 
     def from_image(image: Array, _: Array) -> None:
         session.evaluate(image)
 
-    answer = plain.reader(0)
-    return alone, twice if second else together, bare, from_image
+    answer, output = plain.reader(0), tapped.reader(0)
+    further = copies or reader.companion is not None
+    return alone, more if further else together, bare, from_image
 
 
-def _in_place(classifier: Classifier, position: int, x: Array) -> Any:
-    """The output's memory as a C pipeline sees it: found once, then read after every invocation
-    without a call into the interpreter."""
-    classifier.invoke(x)
+def _in_place(classifier: Classifier, position: int) -> Any:
+    """The output's memory as a C pipeline sees it, after an invocation: found once, then read after
+    every one without a call into the interpreter."""
     view = classifier.view(position)
     element = np.ctypeslib.as_ctypes_type(view.dtype)
     return (element * view.size).from_address(view.ctypes.data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 from edgemon import targets
@@ -32,6 +33,8 @@ class Options:
     early_exit: bool = False  # may the time of trees depend on the input?
     thresholds: str = "guaranteed"  # or "method": those that a method brings
     taps: str = ""
+    companion: Path | None = None  # a model beside the classifier, of which monitors read outputs
+    float_model: Path | None = None  # whose gradient a companion takes, where the model is int8
     selection: Selection = field(default_factory=Selection)  # of the model's outputs and inputs
     preprocess: Preprocess = field(default_factory=Preprocess)
     label_order: str = "numeric"
@@ -78,7 +81,16 @@ class Options:
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
             "guard": self.guard, "full_scale": self.full_scale,
             "budget_kb": self.budget_kb, "budget_us": self.budget_us,
+            **self._beside(),
         }  # fmt: skip
+
+    def _beside(self) -> schema.BesideModel:
+        found: schema.BesideModel = {}
+        if self.companion is not None:
+            found["companion"] = self.companion.name
+        if self.float_model is not None:
+            found["float_model"] = self.float_model.name
+        return found
 
     def require_sound(self) -> None:
         """Raises CompileError for a setting that means nothing."""

@@ -132,7 +132,7 @@ def compile_bundle(
         with reporter.stage("writing the report"):
             manifest = _report(folder, fitted, recorded.finite, options.promise, results, emitted)
         manifest = outputs.write(
-            folder, emitted.artifact, emitted.onnx, tapped.path, manifest,
+            folder, emitted.artifact, emitted.onnx, tapped, manifest,
             splits.map(lambda _, data: data.numbers), c_header=options.c_header,
         )  # fmt: skip
     return {**manifest, "peak_memory_bytes": _peak_memory(recorded.finite)}
@@ -232,7 +232,10 @@ def _emit(
         recorder.model, tapped, options.preprocess, target, classes, fitted,
         certified=kernels if recorded.others else (),
     )  # fmt: skip
-    artifact = flat.write(flat.Artifact(program, tapped.sha256, metadata, vectors, drift))
+    beside = tuple(companion.info for companion in tapped.companions)
+    artifact = flat.write(
+        flat.Artifact(program, tapped.sha256, metadata, vectors, drift, companions=beside)
+    )
     onnx = onnx_emitter.emit(program, metadata)
     return _Emitted(metadata, artifact, onnx, about_drift, found)
 

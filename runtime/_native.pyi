@@ -37,6 +37,9 @@ class Monitor:
     def monitors(self) -> list[tuple[str, int, int | float, int | float]]:
         """(name, dtype code of the raw score, alarm above, uncertain above) of each monitor."""
     @property
+    def companions(self) -> list[tuple[int, int, bytes]]:
+        """(view code, bytes of the file, SHA-256) of each companion model."""
+    @property
     def drift(self) -> tuple[int, int, int, int, int] | None:
         """(monitor, bins, alternatives, limit, run length) of the drift test, if there is one."""
     def bind_model(self, sha256: bytes, /) -> int: ...

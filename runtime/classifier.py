@@ -38,10 +38,15 @@ class Classifier(ABC):
     def input(self) -> InputSpec:
         """The single input. Raises BackendError if the model has several."""
 
+    @property
     @abstractmethod
-    def invoke(self, x: npt.NDArray[Any]) -> None:
-        """Run the model on one input tensor, as ``preprocess.to_input`` makes it. Raises InputError
-        for one that does not fit."""
+    def entries(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Dtype and shape of every input."""
+
+    @abstractmethod
+    def invoke(self, x: npt.NDArray[Any], *more: npt.NDArray[Any]) -> None:
+        """Run the model on one input tensor, as ``preprocess.to_input`` makes it, and on those of
+        its other inputs, if it has any. Raises InputError for one that does not fit."""
 
     @abstractmethod
     def invoke_zeros(self) -> None:

@@ -45,8 +45,12 @@ def open_classifier(
             head = file.read(8)
     except OSError as error:
         raise BackendError(f"{model}: cannot be read: {error.strerror}") from None
-    found = next(f for f in FORMATS if head[4:].startswith(f.identifier))
-    return found.classifier(model, threads=threads, kernels=kernels, content=content)
+    return format_of(head).classifier(model, threads=threads, kernels=kernels, content=content)
+
+
+def format_of(content: bytes) -> ModelFormat:
+    """The format of a model, by the first bytes of its file."""
+    return next(f for f in FORMATS if content[4:8].startswith(f.identifier))
 
 
 def model_file(folder: Path) -> Path:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgemon.runtime.classifier import Classifier
+from edgemon.runtime.companions import Companion
 from edgemon.runtime.errors import ArtifactError, InputError
 from edgemon.runtime.explanation import Explanation
-from edgemon.runtime.mirror import MIRROR, MIRRORED
 from edgemon.runtime.monitor import Monitor, TapInfo
 from edgemon.runtime.names import is_stored
 from edgemon.runtime.preprocess import INPUT, InputSpec, Preprocess
 from edgemon.runtime.untrusted import printable
+from edgemon.runtime.views import COMPANION, tensor_of
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,28 @@ class Metadata:
                 if term.monitor not in names:
                     raise damaged(f"the artifact has no signal {term.monitor!r}")
 
-    def require_model(self, classifier: Classifier, taps: Sequence[TapInfo], path: Path) -> None:
-        """Raises ArtifactError unless the model gives each tap what the artifact wants, and no
-        tap the tensor that another one names."""
+    def require_model(
+        self, model: Classifier, companions: Mapping[str, Companion], taps: Sequence[TapInfo],
+        path: Path,
+    ) -> None:  # fmt: skip
+        """Raises ArtifactError unless the model, or a companion, gives each tap what the artifact
+        wants, and no tap the tensor that another one names."""
         for tap, position in zip(taps, self.positions, strict=True):
-            if position != INPUT and not 0 <= position < classifier.n_outputs:
-                raise ArtifactError(f"{path}: the model lacks outputs; compile the bundle again")
+            own = tap.view == COMPANION
+            what, classifier = (
+                ("companion", companions[tap.view].model) if own else ("model", model)
+            )
+            if (position != INPUT or own) and not 0 <= position < classifier.n_outputs:
+                raise ArtifactError(f"{path}: the {what} lacks outputs; compile the bundle again")
             given = classifier.view(position)
             if position != INPUT and (str(given.dtype), given.size) != (tap.dtype, tap.length):
                 raise ArtifactError(
-                    f"{path}: output {position} of the model is {given.dtype}[{given.size}], but "
+                    f"{path}: output {position} of the {what} is {given.dtype}[{given.size}], but "
                     f"the tap {tap.name!r} is {tap.dtype}[{tap.length}]; compile the bundle again"
                 )
             name = self.input.name if position == INPUT else classifier.output_names[position]
-            if not is_stored(tap.name, name) and any(is_stored(t.name, name) for t in taps):
+            others = (t for t in taps if (t.view == COMPANION) == own)
+            if not is_stored(tap.name, name) and any(is_stored(t.name, name) for t in others):
                 raise damaged(f"the tap {tap.name!r} is exchanged with {name!r}")
 
 
@@ -98,14 +107,14 @@ def _require_taps(stated: Sequence[tuple[str, int]], taps: Sequence[TapInfo]) ->
     """Names in the artifact's order; taps of one tensor, and they alone, share an output."""
     if len(stated) != len(taps):
         raise damaged(f"{len(stated)} taps, but the artifact has {len(taps)}")
-    outputs: dict[str, int] = {}
+    outputs: dict[tuple[bool, str], int] = {}
     for (name, position), tap in zip(stated, taps, strict=True):
-        tensor = name.removesuffix(MIRRORED) if tap.view == MIRROR else name
+        tensor, of_companion = tensor_of(name, tap.view), tap.view == COMPANION
         if not is_stored(tap.name, tensor):
             raise damaged(f"the tap {name!r} stands where the artifact has {tap.name!r}")
-        if outputs.setdefault(tensor, position) != position:
+        if outputs.setdefault((of_companion, tensor), position) != position:
             raise damaged(f"the tensor {tensor!r} is said to be two outputs of the model")
-    if len(set(outputs.values())) != len(outputs):
+    if len({(own, position) for (own, _), position in outputs.items()}) != len(outputs):
         raise damaged("two taps are said to be the same output of the model")
 
 

@@ -17,9 +17,6 @@ from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Array = npt.NDArray[Any]
 
-PLAIN, MIRROR = VIEWS = ("plain", "mirror")  # by their code in an artifact
-MIRRORED = "@mirror"  # behind the name of a tensor: as the mirrored image causes it
-
 
 def width_axis(spec: InputSpec, preprocess: Preprocess) -> int:
     """The axis of an input tensor (with its batch axis, 0) that mirroring reverses. Raises

@@ -15,8 +15,8 @@ from edgemon.runtime.accuracy import AccuracyInfo
 from edgemon.runtime.drift import DriftInfo
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
-from edgemon.runtime.mirror import VIEWS
 from edgemon.runtime.untrusted import RepeatedKeyError, parse_json
+from edgemon.runtime.views import VIEWS
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ VARIABLE = "EDGEMON_MAX_WORK"
 class TapInfo:
     """A tensor that the monitor reads: real value = scale * (code - zero_point).
 
-    ``view``: of which inference, "plain" or "mirror"; see ``taps.TapReader``.
+    ``view``: of which inference, one of ``views.VIEWS``; see ``taps.TapReader``.
     """
 
     name: str
@@ -40,6 +40,16 @@ class TapInfo:
     scale: float
     zero_point: int
     view: str
+
+
+@dataclass(frozen=True)
+class CompanionInfo:
+    """What an artifact says of a companion: the view that needs it, bytes of its file, and its
+    SHA-256 in hexadecimal."""
+
+    view: str
+    size: int
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,14 @@ class Monitor:
         self.monitors = tuple(
             MonitorInfo(name, DTYPES[code], alarm, uncertain)
             for name, code, alarm, uncertain in self._native.monitors
+        )
+
+    @property
+    def companions(self) -> tuple[CompanionInfo, ...]:
+        """The models that run beside the classifier, at most one a view."""
+        return tuple(
+            CompanionInfo(VIEWS[view], size, sha.hex())
+            for view, size, sha in self._native.companions
         )
 
     @property

@@ -66,14 +66,18 @@ class OnnxClassifier(Classifier):
         spec = InputSpec.of_tensor(name, buffer.shape, str(buffer.dtype))
         return replace(spec, layout=layout_of(spec.shape))
 
-    def invoke(self, x: Array) -> None:
-        buffer = next(iter(self.inputs.values()))
-        if x.shape != buffer.shape or x.dtype != buffer.dtype:
-            raise InputError(
-                f"the model's input does not fit: got {x.dtype} {x.shape}, "
-                f"expected {buffer.dtype} {buffer.shape}"
-            )
-        np.copyto(buffer, x)
+    @property
+    def entries(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        return tuple((str(buffer.dtype), buffer.shape) for buffer in self.inputs.values())
+
+    def invoke(self, x: Array, *more: Array) -> None:
+        for value, buffer in zip((x, *more), self.inputs.values(), strict=False):
+            if value.shape != buffer.shape or value.dtype != buffer.dtype:
+                raise InputError(
+                    f"the model's input does not fit: got {value.dtype} {value.shape}, "
+                    f"expected {buffer.dtype} {buffer.shape}"
+                )
+            np.copyto(buffer, value)
         self._run()
 
     def invoke_zeros(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from edgemon.runtime import companions
 from edgemon.runtime.accuracy import UNIT, Accuracy, AccuracyInfo, Estimate
 from edgemon.runtime.drift import Drift, DriftInfo, DriftState
 from edgemon.runtime.errors import ArtifactError, InputError, NotFiniteError
@@ -38,9 +39,10 @@ class Session:
         threads: int = 1,
         max_work: int | None = None,
     ) -> None:
-        """Opens the artifact, checks that the model is the one it was compiled for, and runs its
-        self-test. ``kernels`` overrides the kernel set of calibration (see ``open_classifier``),
-        ``max_work`` the most element operations that an evaluation may take (see ``Monitor``).
+        """Opens the artifact, checks that the model is the one it was compiled for, and so are its
+        companions (``companions``), and runs its self-test. ``kernels`` overrides the kernel set of
+        calibration (see ``open_classifier``), ``max_work`` the most element operations that an
+        evaluation may take (see ``Monitor``).
 
         Raises ArtifactError for an unusable bundle, BackendError without an interpreter.
         """
@@ -62,11 +64,15 @@ class Session:
         classifier = open_classifier(
             model, threads=threads, kernels=kernels or metadata.kernels, content=content
         )
-        metadata.require_model(classifier, self._monitor.taps, folder)
+        beside = companions.opened(
+            companions.contents(folder, self._monitor.companions), classifier,
+            kernels=kernels or metadata.kernels, folder=folder, threads=threads,
+        )  # fmt: skip
+        metadata.require_model(classifier, beside, self._monitor.taps, folder)
         views = [tap.view for tap in self._monitor.taps]
         try:
             self._taps = TapReader(
-                classifier, metadata.positions, views, self._input, self._preprocess
+                classifier, metadata.positions, views, self._input, self._preprocess, beside
             )
         except InputError as error:
             raise damaged(str(error)) from None
@@ -157,7 +163,7 @@ class Session:
 
         An image with a NaN or an infinity has the verdict fault; one of a wrong shape or type
         raises InputError. The taps are read in the interpreter's memory, without a copy, but for
-        those of a second inference, on the mirrored image, if the artifact has such taps.
+        those of further inferences of the model, if the artifact has such taps.
         """
         try:
             x = self._prepared(image)

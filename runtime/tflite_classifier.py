@@ -63,11 +63,9 @@ class TfliteClassifier(Classifier):
                 num_threads=threads,
                 experimental_op_resolver_type=resolvers[KERNELS[kernels]],
             )
-            found = self._interpreter.get_input_details()
-            if len(found) == 1 and len(found[0]["shape"]) and found[0]["shape_signature"][0] == -1:
-                self._interpreter.resize_tensor_input(
-                    found[0]["index"], [1, *found[0]["shape"][1:]]
-                )
+            for found in self._interpreter.get_input_details():
+                if len(found["shape"]) and found["shape_signature"][0] == -1:
+                    self._interpreter.resize_tensor_input(found["index"], [1, *found["shape"][1:]])
             self._interpreter.allocate_tensors()
             self._inputs = self._interpreter.get_input_details()
             outputs = self._interpreter.get_output_details()
@@ -97,11 +95,19 @@ class TfliteClassifier(Classifier):
         """The interpreter itself, for measurements."""
         return self._interpreter
 
-    def invoke(self, x: Array) -> None:
+    @property
+    def entries(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        return tuple(
+            (str(np.dtype(d["dtype"])), tuple(int(n) for n in d["shape"])) for d in self._inputs
+        )
+
+    def invoke(self, x: Array, *more: Array) -> None:
         # State that a model keeps between calls (an LSTM's) is cleared: one image, one answer.
         try:
             self._reset()
             self._set(self._first, x)
+            for detail, value in zip(self._inputs[1:], more, strict=False):
+                self._set(detail["index"], value)
             self._run()
             self._x = x
         except ValueError as error:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.evaluation import Evaluation
-from edgemon.runtime.mirror import VIEWS
 from edgemon.runtime.monitor import DTYPES, TapInfo
+from edgemon.runtime.views import VIEWS
 from edgemon.targets.harness_lines import Rows, packed
 
 MAGIC, VERSION = b"\x8eEMTAP\r\n", 1

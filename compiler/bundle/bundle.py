@@ -1,8 +1,9 @@
 """A bundle: the folder that ``compile`` writes and everything else reads.
 
 ``monitor.emon``, ``monitor.onnx``, ``model.tapped.tflite`` or ``model.tapped.onnx``, ``monitor.h``
-(on request), ``manifest.json`` (how it was made and how good it is), ``report.html`` and
-``report.json`` (how good, at length) and ``splits.npz`` (which rows were used).
+(on request), companion models (``runtime.companions``), ``manifest.json`` (how it was made and how
+good it is), ``report.html`` and ``report.json`` (how good, at length) and ``splits.npz`` (which
+rows were used).
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.images import EXIF
 from edgemon.compiler.emit import flat
 from edgemon.compiler.models.decision import OF_PROBABILITY
-from edgemon.compiler.models.model import TappedModel
+from edgemon.compiler.models.model import CompanionFile, TappedModel
+from edgemon.runtime.companions import companion_file, contents
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.formats import model_file
 from edgemon.runtime.metadata import Metadata
-from edgemon.runtime.mirror import PLAIN
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.session import MONITOR
 from edgemon.runtime.untrusted import parse_json, printable, read
+from edgemon.runtime.views import PLAIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,11 @@ class Bundle:
             )
         path = scratch / model.path.name
         path.write_bytes(content)
-        return replace(model, path=path)
+        beside = contents(self.path, self.artifact.companions)
+        return replace(model, path=path).with_companions(
+            CompanionFile(view, found, str(companion_file(self.path, view)))
+            for view, found in beside.items()
+        )
 
     def require_intact(self) -> None:
         """Raises ArtifactError unless every file is the one that ``compile`` wrote, and the model
@@ -139,6 +145,9 @@ class Bundle:
             if (n in known or n == ACCURACY) and (self.path / n).exists()
         }
         expected[model_file(self.path).name] = self.artifact.model_sha256
+        expected |= {
+            companion_file(self.path, c.view).name: c.sha256 for c in self.artifact.companions
+        }
         for name, sha in expected.items():
             try:
                 found = hashlib.sha256(read(self.path / name)).hexdigest()

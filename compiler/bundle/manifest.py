@@ -140,8 +140,23 @@ def results(
             MONITOR: hashlib.sha256(artifact).hexdigest(),
             ONNX: hashlib.sha256(onnx).hexdigest(),
             tapped.path.name: tapped.sha256,
+            **{c.file: c.info.sha256 for c in tapped.companions},
         },
+        **companions_json(tapped, fitted),
     }
+
+
+def companions_json(tapped: TappedModel, fitted: Fitted) -> schema.Companions:
+    """What models beside the classifier there are, and who reads them; nothing without any."""
+    readers = {j.name: fitted.program.only(j.name).companions for j in fitted.judges}
+    found: list[schema.Companion] = [
+        {
+            "view": c.view, "file": c.file, "bytes": c.info.size, "sha256": c.info.sha256,
+            "source": c.source, "monitors": [n for n, views in readers.items() if c.view in views],
+        }
+        for c in tapped.companions
+    ]  # fmt: skip
+    return {"companions": found} if found else {}
 
 
 def with_report(

@@ -24,6 +24,8 @@ from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents.manifest import Manifest
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models.model import TappedModel
+from edgemon.runtime.companions import FILES as COMPANIONS
 from edgemon.runtime.formats import MODELS
 from edgemon.runtime.session import MONITOR
 
@@ -33,7 +35,7 @@ ACCURACY = "accuracy.npz"  # of `accuracy fit`
 SIGNATURE, ARTIFACT_SIGNATURE = "manifest.sig", "monitor.emon.sig"
 OWN = frozenset(
     (MONITOR, ONNX, MANIFEST, SPLITS, C_HEADER, REPORT, REPORT_JSON, ACCURACY, SIGNATURE,
-     ARTIFACT_SIGNATURE, *MODELS)
+     ARTIFACT_SIGNATURE, *MODELS, *COMPANIONS)
 )  # fmt: skip
 SHOWN = 3  # names in a message
 
@@ -163,14 +165,15 @@ def _remove(old: Path, out: Path) -> None:
 
 
 def write(
-    folder: Path, artifact: bytes, onnx: bytes, model: Path, manifest: Manifest,
+    folder: Path, artifact: bytes, onnx: bytes, model: TappedModel, manifest: Manifest,
     rows: Splits[npt.NDArray[np.int64]], *, c_header: bool,
 ) -> Manifest:  # fmt: skip
-    """A bundle's files but the report. ``model``: the tapped one; ``rows``: the numbers of those of
+    """A bundle's files but the report. ``rows``: the numbers of those of
     each split. Returns the manifest as written, with the hashes of all other files."""
     (folder / MONITOR).write_bytes(artifact)
     (folder / ONNX).write_bytes(onnx)
-    shutil.copyfile(model, folder / model.name)
+    for path in (model.path, *model.companion_paths.values()):
+        shutil.copyfile(path, folder / path.name)
     if c_header:
         (folder / C_HEADER).write_text(flat.c_header(artifact))
     arrays: dict[str, Any] = dict(rows.items())

@@ -29,7 +29,7 @@ from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.mirror import MIRRORED
+from edgemon.runtime.views import MIRRORED
 
 Parts = Splits[Recording]
 Floats = npt.NDArray[np.float64]

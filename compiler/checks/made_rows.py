@@ -11,7 +11,7 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.mirror import MIRROR
+from edgemon.runtime.views import MIRROR
 
 CLASSES, WIDTH = 4, 12
 

@@ -87,9 +87,24 @@ def compile_(
         typer.Option(
             help="Tensors to read: a rule or a name, for all layer monitors or for one: "
             "gap, or box=gap,prophecy=penultimate+logits. `inspect MODEL` lists them. With @mirror "
-            "behind it: of a second inference, on the mirrored image."
+            "behind it: of a second inference, on the mirrored image; with @odin: on what the "
+            "monitor odin makes of it; output@companion: the output of --companion."
         ),
     ] = "",
+    companion: Annotated[
+        Path | None,
+        typer.Option(
+            help="A model that runs beside the classifier, on its input (and its output), of which "
+            "monitors read the outputs: TFLite or ONNX."
+        ),
+    ] = None,
+    float_model: Annotated[
+        Path | None,
+        typer.Option(
+            help="The float model that an int8 MODEL was made from: its gradient is what the "
+            "monitor odin takes."
+        ),
+    ] = None,
     output: OutputName = "",
     input_: FixedInputs = None,
     preprocess: Annotated[
@@ -255,6 +270,8 @@ def compile_(
         early_exit=early_exit,
         thresholds=thresholds,
         taps=taps,
+        companion=companion,
+        float_model=float_model,
         selection=Selection.parse(output, input_ or ()),
         preprocess=Preprocess.parse(preprocess),
         convert=convert,

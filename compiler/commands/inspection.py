@@ -22,9 +22,12 @@ from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.monitors.shared.tree_rules import sentence
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.errors import ArtifactError
-from edgemon.runtime.mirror import MIRROR, PLAIN
+from edgemon.runtime.views import COMPANION, MIRROR, ODIN, PLAIN
 
-_INFERENCES = {PLAIN: "image", MIRROR: "mirrored image"}
+_INFERENCES = {
+    PLAIN: "image", MIRROR: "mirrored image", ODIN: "companion's image",
+    COMPANION: "image, of the companion",
+}  # fmt: skip
 _EXPECTED = {"model", "accuracy", "edgemon", "monitors"}
 
 KINDS = {

@@ -67,7 +67,13 @@ class Preprocess(TypedDict):
     layout: str  # "auto", "nhwc" or "nchw"
 
 
-class Options(TypedDict):
+class BesideModel(TypedDict, total=False):
+    """Files that were given beside the model."""
+
+    companion: str  # --companion: the file's name
+
+
+class Options(BesideModel):
     """The options of the command, on which the bundle depends."""
 
     monitor: str  # --monitor

@@ -26,7 +26,24 @@ from edgemon.compiler.documents.measured import (
 from edgemon.compiler.documents.monitors import Candidate, LeftOut, Monitor, Quality, WorstCase
 
 
-class Results(TypedDict):
+class Companion(TypedDict):
+    """A model beside the classifier, which a monitor needs."""
+
+    view: str  # "odin": makes another input for the model; "companion": is read itself
+    file: str  # its name in the bundle
+    bytes: int  # of that file
+    sha256: str  # of that file
+    source: str  # where it comes from, in words
+    monitors: list[str]  # that need it
+
+
+class Companions(TypedDict, total=False):
+    """Models beside the classifier."""
+
+    companions: list[Companion]  # absent where there are none
+
+
+class Results(Companions):
     """The manifest before its report is made."""
 
     edgemon: str  # version

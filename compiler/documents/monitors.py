@@ -39,7 +39,7 @@ class Monitor(Quality):
     what: str  # what it looks at, in words
     reason: str  # what it says when it alarms, with {score} and {threshold}
     taps: list[str]  # tensors that it reads
-    second_inference: bool  # does it need the model's answer to the mirrored image?
+    second_inference: bool  # does it need the model's answer to another input as well?
     threshold: float  # alarm above it; as scores are shown
     uncertain_above: float  # as scores are shown
     threshold_raw: float  # as the device compares it

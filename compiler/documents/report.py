@@ -17,7 +17,7 @@ class Tap(TypedDict):
     name: str  # of the tensor
     dtype: str  # of its codes
     length: int  # values of an image
-    view: str  # the inference that gives it: "plain", or "mirror" for that of the mirrored image
+    view: str  # the inference that gives it: "plain", "mirror" (of the mirrored image), ...
 
 
 class ReportedModel(asked.Model):
@@ -212,13 +212,13 @@ class CostReport(TypedDict):
     estimated_us: float | None  # us an image on the target; null where nobody has measured it
     workspace_bytes: int  # working memory
     work: int  # steps that the runtime states: the bound of an evaluation
-    second_inference: bool  # does a monitor need the model's answer to the mirrored image?
+    second_inference: bool  # does a monitor need the model's answer to another input as well?
     steps: int  # of an evaluation
     steps_by_op: dict[str, int]  # steps of an evaluation, by op
     worst_case: monitors.WorstCase
 
 
-class Numbers(TypedDict):
+class Numbers(manifest.Companions):
     """The report without its findings, which are made from it."""
 
     format: str  # "edgemon report"

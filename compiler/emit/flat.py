@@ -25,24 +25,27 @@ from edgemon.compiler.program.ops import DEVICE_OPS, OPS
 from edgemon.compiler.program.ops.op import MAX_WORKSPACE
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.runtime.evaluation import Evaluation
-from edgemon.runtime.mirror import VIEWS
+from edgemon.runtime.monitor import CompanionInfo
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
 from edgemon.runtime.names import UNIQUE_PART, stored_name
+from edgemon.runtime.views import VIEWS
 
 Array = npt.NDArray[Any]
 
 MAGIC = b"\x8eEMON\r\n\x1a"
-MAJOR, MINOR, CANARY = 1, 4, 0x01020304
+MAJOR, MINOR, CANARY = 1, 5, 0x01020304
+NO_MODEL = "00" * 32  # the hash of a program's model that there is not
+WITHOUT_COMPANIONS = 4  # the minor version of files without, which are what they were
 NONE = 0xFFFFFFFF
 DTYPES = {"int8": 1, "uint8": 2, "int16": 3, "int32": 4, "int64": 5, "float32": 6, "uint32": 7}
 DTYPE_NAMES = {code: name for name, code in DTYPES.items()}
 DISPLAYS = ("linear", "odds")
-PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA = range(1, 8)
+PROGRAM, TAPS, NODES, TABLES, MONITORS, STRINGS, DATA, COMPANIONS = range(1, 9)
 SELF_TEST, META, DRIFT, ACCURACY = 0x80000001, 0x80000002, 0x80000003, 0x80000004
 SECTION_NAMES = {
     PROGRAM: "program", TAPS: "taps", NODES: "nodes", TABLES: "tables", MONITORS: "monitors",
-    STRINGS: "strings", DATA: "data", SELF_TEST: "self_test", META: "meta",
-    DRIFT: "drift", ACCURACY: "accuracy",
+    STRINGS: "strings", DATA: "data", COMPANIONS: "companions", SELF_TEST: "self_test",
+    META: "meta", DRIFT: "drift", ACCURACY: "accuracy",
 }  # fmt: skip
 HEADER = struct.Struct("<8sHHIIIII32s")
 SECTION = struct.Struct("<IIII")
@@ -53,6 +56,7 @@ TABLE_RECORD = struct.Struct("<HHIII")
 MONITOR_RECORD = struct.Struct("<II8s8sIIdII")
 SELF_TEST_HEADER = struct.Struct("<IIII")
 EXPECTED_RECORD = struct.Struct("<IiiI")
+COMPANION_RECORD = struct.Struct("<IIII32s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,7 @@ class Artifact:
     self_test: SelfTest | None = None
     drift: DriftTest | None = None
     accuracy: AccuracyTable | None = None
+    companions: tuple[CompanionInfo, ...] = ()
 
 
 def write(artifact: Artifact) -> bytes:
@@ -122,10 +127,16 @@ def write(artifact: Artifact) -> bytes:
         STRINGS: bytes(strings),
         DATA: b"",
     }
+    companions = _companions(artifact)
+    if companions:
+        sections[COMPANIONS] = b"".join(
+            COMPANION_RECORD.pack(VIEWS.index(c.view), c.size, 0, 0, bytes.fromhex(c.sha256))
+            for c in companions
+        )
     given = (artifact.self_test, artifact.drift, artifact.accuracy)
     optional = 1 + sum(part is not None for part in given)
     start = HEADER.size + SECTION.size * (len(sections) + optional)
-    data_start = start + sum(_up(len(s), 16) for s in sections.values())
+    data_start = start + sum(_up(len(s), 16) for k, s in sections.items() if k < DATA)
     sections[TABLES], sections[DATA] = _tables(program, data_start)
     if artifact.self_test is not None:
         sections[SELF_TEST] = _self_test(program, artifact.self_test)
@@ -141,10 +152,20 @@ def write(artifact: Artifact) -> bytes:
         body += _padded(content)
         offset = start + len(body)
     sha = bytes.fromhex(artifact.model_sha256)
-    fields = (MAGIC, MAJOR, MINOR, CANARY, offset, len(sections), 0)
+    minor = MINOR if companions else WITHOUT_COMPANIONS
+    fields = (MAGIC, MAJOR, minor, CANARY, offset, len(sections), 0)
     rest = index + body
     crc = zlib.crc32(rest, zlib.crc32(sha, zlib.crc32(HEADER.pack(*fields, 0, sha)[:28])))
     return HEADER.pack(*fields, crc, sha) + rest
+
+
+def _companions(artifact: Artifact) -> tuple[CompanionInfo, ...]:
+    """Those that the program's views need. A program of no model, which is only costed or
+    evaluated, needs none that exists."""
+    known = {c.view: c for c in artifact.companions}
+    if artifact.model_sha256 == NO_MODEL:
+        known = {v: CompanionInfo(v, 1, NO_MODEL) for v in artifact.program.companions}
+    return tuple(known[view] for view in artifact.program.companions)
 
 
 def read(data: bytes) -> Artifact:
@@ -183,7 +204,9 @@ def read(data: bytes) -> Artifact:
     dtypes = [program.value(m.score).dtype for m in program.monitors]
     drift = drift_section.unpack(at[DRIFT], dtypes) if DRIFT in at else None
     accuracy = accuracy_section.unpack(at[ACCURACY], dtypes) if ACCURACY in at else None
-    return Artifact(program, data[32:64].hex(), loaded.metadata, test, drift, accuracy)
+    return Artifact(
+        program, data[32:64].hex(), loaded.metadata, test, drift, accuracy, loaded.companions
+    )
 
 
 def sections(data: bytes) -> dict[int, tuple[int, int]]:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from edgemon.runtime.mirror import MIRRORED, PLAIN
+from edgemon.runtime.views import PLAIN, split
+
+if TYPE_CHECKING:
+    from edgemon.compiler.models.model import CompanionFile
 
 
 @dataclass(frozen=True)
 class Tensor:
     """``name`` is unique in its graph. ``scale`` is 0 where the tensor is not quantised;
     ``shape`` has -1 where the file leaves a length open, other than the batch. ``view``: "plain",
-    or "mirror" for a tensor that is wanted as the mirrored image causes it (``ir.Tap``)."""
+    or another in which the tensor is wanted (``ir.Tap``), and ``companion`` the model that it takes
+    for that. In the view *companion* it is an output of that model, with its position as index."""
 
     index: int
     name: str
@@ -27,6 +32,7 @@ class Tensor:
     constant: bool = False
     variable: bool = False
     view: str = PLAIN
+    companion: CompanionFile | None = field(default=None, compare=False)
 
     @property
     def length(self) -> int:
@@ -96,13 +102,13 @@ class UnsupportedError(Exception):
 
 def usable_names(found: Sequence[str]) -> list[str]:
     """Names as monitors can store them: printable ASCII, at most 200 characters, all different, and
-    none that means a mirrored tensor."""
+    none that says a view."""
     plain = ["".join(c if " " <= c <= "~" else "_" for c in name)[:200] for name in found]
     times = Counter(plain)
     names: list[str] = []
     taken = {name for name, n in times.items() if n == 1 and name}
     for index, name in enumerate(plain):
-        if not name or times[name] > 1 or name.endswith(MIRRORED):
+        if not name or times[name] > 1 or split(name)[1] != PLAIN:
             name = f"{name or 'tensor'}#{index}"
             while name in taken:
                 name += "_"

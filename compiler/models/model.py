@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,10 @@ from edgemon.compiler.models.selection import Prepared
 from edgemon.compiler.models.tap_rules import as_tap, head, obstacle, tap_of
 from edgemon.compiler.program.ir import Tap
 from edgemon.runtime.errors import EdgemonError
+from edgemon.runtime.formats import format_of
+from edgemon.runtime.monitor import CompanionInfo
 from edgemon.runtime.preprocess import FLOAT_INPUTS, INPUT, INTEGER_INPUTS, InputSpec
+from edgemon.runtime.views import COMPANION, NEED_COMPANION
 
 Reals = npt.NDArray[np.float64]
 
@@ -29,10 +32,32 @@ PROBE_S = 60.0
 INPUT_DTYPES = (*FLOAT_INPUTS, *INTEGER_INPUTS)
 
 
+@dataclass(frozen=True, eq=False)
+class CompanionFile:
+    """A model beside the classifier. ``view``: which needs it; ``source``: where it comes from, for
+    people."""
+
+    view: str
+    content: bytes
+    source: str
+
+    @property
+    def file(self) -> str:
+        """Its name in a bundle."""
+        return f"{self.view}{format_of(self.content).suffix}"
+
+    @property
+    def info(self) -> CompanionInfo:
+        """What an artifact says of it."""
+        sha256 = hashlib.sha256(self.content).hexdigest()
+        return CompanionInfo(self.view, len(self.content), sha256)
+
+
 @dataclass(frozen=True)
 class TappedModel:
     """A model whose taps are outputs: output ``positions[i]`` is ``taps[i]``, after the inference
-    that the tap's view says. The model's input is one without an output, at ``INPUT``.
+    that the tap's view says. The model's input is one without an output, at ``INPUT``. Companions
+    lie beside it, under the names that they have in a bundle.
 
     ``output`` describes the classifier's own, which is at position 0.
     """
@@ -42,6 +67,19 @@ class TappedModel:
     taps: tuple[Tap, ...]
     positions: tuple[int, ...]
     output: Tap
+    companions: tuple[CompanionFile, ...] = ()
+
+    @property
+    def companion_paths(self) -> dict[str, Path]:
+        """Where the companions lie, by view."""
+        return {c.view: self.path.parent / c.file for c in self.companions}
+
+    def with_companions(self, found: Iterable[CompanionFile]) -> TappedModel:
+        """Writes them beside the model."""
+        made = replace(self, companions=tuple(found))
+        for companion in made.companions:
+            made.companion_paths[companion.view].write_bytes(companion.content)
+        return made
 
 
 @dataclass(frozen=True)
@@ -144,27 +182,33 @@ class Model(ABC):
     def with_taps(self, tensors: tuple[Tensor, ...], out: Path) -> TappedModel:
         """Write the model with these tensors as further outputs, also of its signatures.
 
-        Tensors that are outputs already are reused, one that is wanted plain and mirrored is one
+        Tensors that are outputs already are reused, one that is wanted in several views is one
         output, and the model's input is none: who runs the model has it, and not every format can
         give it back. The same request writes the same bytes.
         """
         wanted = tuple(dict.fromkeys(tensors))
-        for tensor in wanted:
+        own = [t for t in wanted if t.view != COMPANION]
+        for tensor in own:
             problem = obstacle(self.graph, tensor)
             if problem is not None:
                 raise ModelError(f"{self.origin}: tensor {tensor.name!r} {problem}")
         given = (*self.graph.outputs, *self.graph.inputs)
-        new = {t.index: t.name for t in wanted if t.index not in given}
+        new = {t.index: t.name for t in own if t.index not in given}
         outputs = [*self.graph.outputs, *new]
         content = self._with_outputs(new) if new else self.content
         out.write_bytes(content)
+        beside = {t.companion.view: t.companion for t in wanted if t.companion is not None}
         return TappedModel(
             out,
             hashlib.sha256(content).hexdigest(),
-            tuple(self._tap(t) for t in wanted),
-            tuple(outputs.index(t.index) if t.index in outputs else INPUT for t in wanted),
+            tuple(tap_of(t) if t.view == COMPANION else self._tap(t) for t in wanted),
+            tuple(
+                t.index if t.view == COMPANION
+                else outputs.index(t.index) if t.index in outputs else INPUT
+                for t in wanted
+            ),
             self.output,
-        )
+        ).with_companions(beside[view] for view in NEED_COMPANION if view in beside)  # fmt: skip
 
     def _tap(self, tensor: Tensor) -> Tap:
         """The tensor as a tap that knows its channels, if it is a feature map, and whether it holds

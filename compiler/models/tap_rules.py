@@ -16,7 +16,7 @@ from edgemon.compiler.models.roles import (
     seen_through,
 )
 from edgemon.compiler.program.ir import Tap
-from edgemon.runtime.mirror import MIRROR, MIRRORED
+from edgemon.runtime.views import MIRROR, PLAIN, SUFFIXES, split
 
 DTYPES = ("int8", "uint8", "int16", "float32")
 MAX_LENGTH = 1 << 20
@@ -58,8 +58,9 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
 
     Raises ModelError for an unknown name, and for a tensor that monitors cannot read.
     """
-    if text.endswith(MIRRORED):
-        return as_mirrored(choose(graph, unmirrored(text)))
+    rest, view = without_view(text)
+    if view == MIRROR:
+        return tuple(replace(t, view=view) for t in choose(graph, rest))
     if text in _RULES:
         tensors = suggest(graph).get(text)
         if tensors is None:
@@ -85,21 +86,17 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
     return (named[0],)
 
 
-def unmirrored(text: str) -> str:
-    """The rule or name in front of ``@mirror``. Raises ModelError if there is none, or if that is
-    one of a mirrored tensor already."""
-    rest = text.removesuffix(MIRRORED)
-    if not rest or rest.endswith(MIRRORED):
+def without_view(text: str) -> tuple[str, str]:
+    """The rule or name in front of ``@mirror`` or another suffix, and the view that this means.
+    Raises ModelError if there is none in front of it, or one with a suffix already."""
+    rest, view = split(text)
+    if view != PLAIN and (not rest or split(rest)[1] != PLAIN):
+        suffix = SUFFIXES[view]
         raise ModelError(
-            f"taps: {text!r}: write one {MIRRORED} behind a rule or the name of a tensor, as in "
-            f"logits{MIRRORED}"
+            f"taps: {text!r}: write one {suffix} behind a rule or the name of a tensor, as in "
+            f"logits{suffix}"
         )
-    return rest
-
-
-def as_mirrored(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """The same tensors, as the mirrored image causes them."""
-    return tuple(replace(t, view=MIRROR) for t in tensors)
+    return rest, view
 
 
 WIDEST_INPUT = 256  # elements of a model's input that still make small tables

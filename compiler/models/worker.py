@@ -25,11 +25,13 @@ from edgemon.compiler.errors import DataError
 from edgemon.compiler.models.decision import predicted_class
 from edgemon.compiler.program.ir import Tap
 from edgemon.runtime.classifier import Classifier
+from edgemon.runtime.companions import Companion, opened
 from edgemon.runtime.errors import BackendError, InputError, NotFiniteError
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.onnx_classifier import inputs_of, open_session
 from edgemon.runtime.preprocess import InputSpec, Preprocess, to_input
 from edgemon.runtime.taps import TapReader
+from edgemon.runtime.views import COMPANION
 
 Array = npt.NDArray[Any]
 
@@ -52,6 +54,20 @@ def describe(job: dict[str, Any]) -> dict[str, Any]:
     path = Path(job["model"])
     session = open_session(path)
     return {"tensors": tensors_of(path, session, inputs_of(session, path))}
+
+
+def companion(job: dict[str, Any]) -> dict[str, Any]:
+    """Load a companion and run it on zeros, beside the classifier that it is to fit."""
+    classifier = open_classifier(Path(job["model"]), kernels=job["kernels"])
+    classifier.invoke_zeros()
+    for found in _beside(classifier, {job["view"]: job["companion"]}, job["kernels"]).values():
+        _try(found.model)
+    return {}
+
+
+def _beside(classifier: Classifier, files: dict[str, str], kernels: str) -> dict[str, Companion]:
+    contents = {view: Path(file).read_bytes() for view, file in files.items()}
+    return opened(contents, classifier, kernels=kernels)
 
 
 def convert(job: dict[str, Any]) -> dict[str, Any]:
@@ -81,11 +97,13 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     spec = InputSpec.from_json(job["input"])
     taps = [(tap["position"], RowFile.open(Path(tap["file"]))) for tap in job["taps"]]
     views = [tap["view"] for tap in job["taps"]]
-    reader = TapReader(classifier, [position for position, _ in taps], views, spec, preprocess)
-    predicted = RowFile.open(Path(job["predicted"]))
     classifier.invoke_zeros()  # an output of dynamic shape has no memory before
-    for position, file in taps:
-        found = classifier.output(position)
+    beside = _beside(classifier, job["companions"], job["kernels"])
+    positions = [position for position, _ in taps]
+    reader = TapReader(classifier, positions, views, spec, preprocess, beside)
+    predicted = RowFile.open(Path(job["predicted"]))
+    for (position, file), view in zip(taps, views, strict=True):
+        found = (beside[view].model if view == COMPANION else classifier).output(position)
         if found.shape != file.shape[1:] or found.dtype != file.dtype:
             raise BackendError(
                 f"a tap is {found.dtype} {found.shape} when the model runs, but {file.dtype} "
@@ -180,7 +198,7 @@ def _say(message: dict[str, Any]) -> None:
 
 TASKS = {
     "probe": probe, "describe": describe, "convert": convert, "record": record, "labels": labels,
-    "answers": answers,
+    "answers": answers, "companion": companion,
 }  # fmt: skip
 _ANSWERS = 1
 

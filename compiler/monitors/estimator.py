@@ -29,6 +29,7 @@ from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Builder, Monitor
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.timings import timed
+from edgemon.runtime.preprocess import Preprocess
 from edgemon.targets import Budget
 
 SMALL_FIT = 1 << 22  # elements of what is learned from
@@ -86,6 +87,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     least_taps: ClassVar[int] = 1
     most_taps: ClassVar[int | None] = 1  # None: any number
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
+    companion_view: ClassVar[str] = ""  # "odin" or "companion": see ``companion``
     needs: ClassVar[Needs] = Needs.NOTHING
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # of settings that are words
@@ -109,6 +111,12 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
         """Look at the model itself, before anything is recorded."""
         return Analysis(self.default_taps)
+
+    def companion(self, model: Model, preprocess: Preprocess) -> bytes | None:  # noqa: ARG002
+        """The file of the companion model that it brings for taps of its ``companion_view``, made
+        for this model; None of one that brings none. Called before ``analyse``. Raises CompileError
+        where there can be none, in a sentence that says why."""
+        return None
 
     def least_bytes(self, recording: Recording) -> int:  # noqa: ARG002 - a hook
         """Fewest bytes that its tables will take, as far as classes and features alone tell: so

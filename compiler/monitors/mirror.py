@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.second_opinion import SecondOpinionMonitor
-from edgemon.runtime.mirror import MIRRORED
+from edgemon.runtime.views import MIRRORED
 
 
 class MirrorMonitor(SecondOpinionMonitor):

@@ -33,7 +33,7 @@ from edgemon.compiler.program.ops.op import (
     Context,
     Value,
 )
-from edgemon.runtime.mirror import MIRROR, MIRRORED, PLAIN
+from edgemon.runtime.views import NEED_COMPANION, PLAIN, SECOND, named
 
 Array = npt.NDArray[Any]
 
@@ -42,11 +42,11 @@ Array = npt.NDArray[Any]
 class Tap:
     """A tensor that monitors read, flattened; real value = scale * (code - zero_point).
 
-    ``view``: of which inference, "plain", or "mirror" for that of the mirrored image
-    (``runtime.mirror``). ``channels``: of a feature map the number of its channels, which lie on
-    its last axis unless ``channels_first``; 0 for a vector. Monitors lower by it; an artifact does
-    not hold it. ``decides_above``: of a model's only output unit, the real value above which it
-    means class 1. ``probabilities``: are they those of the classes, and no logits?
+    ``view``: of which inference, "plain" or another of ``runtime.views``. ``channels``: of a
+    feature map the number of its channels, which lie on its last axis unless ``channels_first``; 0
+    for a vector. Monitors lower by it; an artifact does not hold it. ``decides_above``: of a
+    model's only output unit, the real value above which it means class 1. ``probabilities``: are
+    they those of the classes, and no logits?
     """
 
     tensor: str  # its name in the model
@@ -63,7 +63,7 @@ class Tap:
     @property
     def name(self) -> str:
         """What users and monitors call it."""
-        return self.tensor + MIRRORED if self.view == MIRROR else self.tensor
+        return named(self.tensor, self.view)
 
     @property
     def width(self) -> int:
@@ -118,8 +118,18 @@ class Program:
 
     @property
     def second_inference(self) -> bool:
-        """Does it need one for each image, on the mirrored image?"""
-        return any(tap.view == MIRROR for tap in self.taps)
+        """Does it need the model's answer to another input for each image?"""
+        return self.second_inferences > 0
+
+    @property
+    def second_inferences(self) -> int:
+        """To how many other inputs."""
+        return len({tap.view for tap in self.taps}.intersection(SECOND))
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """The views that need a companion model, in their order."""
+        return tuple(v for v in NEED_COMPANION if any(tap.view == v for tap in self.taps))
 
     def with_monitors(self, monitors: Sequence[Monitor]) -> Program:
         """The same nodes under other decision rules."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from edgemon.compiler.models.outputs import LOGITS, PROBABILITIES
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.mirror import PLAIN
+from edgemon.runtime.views import PLAIN
 
 Floats = npt.NDArray[np.float64]
 

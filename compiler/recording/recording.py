@@ -156,6 +156,7 @@ def record(
             {"position": position, "view": tap.view, "file": str(file.path)}
             for position, tap, file in zip(tapped.positions, tapped.taps, files, strict=True)
         ],
+        "companions": {view: str(path) for view, path in tapped.companion_paths.items()},
         "predicted": str(predicted.path),
         "output": asdict(tapped.output),
     }

@@ -16,6 +16,7 @@ from edgemon.compiler.monitors.fusion.fusion import NOVELTY_SHARE
 from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
+from edgemon.runtime.views import ODIN, split
 
 SURE = 1e-3  # p-value below which a difference is no accident
 LEAP = 0.02  # least difference of accuracies that is worth a word
@@ -71,6 +72,7 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     yield from _about_ties(document["monitors"])
     for monitor in document["monitors"]:
         yield from _about(monitor)
+        yield from _about_companions(monitor, document)
     yield from _about_the_promise(document)
 
 
@@ -167,13 +169,31 @@ def _about_ties(monitors: Sequence[Monitor]) -> Iterator[tuple[str, str]]:
             )
 
 
+def _about_companions(
+    monitor: schema.MonitorReport, document: schema.Numbers
+) -> Iterator[tuple[str, str]]:
+    for companion in document.get("companions", ()):
+        if monitor["name"] in companion["monitors"]:
+            yield (
+                "companion",
+                f"{monitor['name']} needs a companion model ({companion['file']}, "
+                f"{companion['bytes']:,} bytes) that runs beside the model for each image; "
+                "`edgemon bench` measures its time.",
+            )
+
+
+def _input_of(monitor: schema.MonitorReport) -> str:
+    odin = any(split(name)[1] == ODIN for name in monitor["taps"])
+    return "the image that its companion makes" if odin else "the mirrored image"
+
+
 def _about(monitor: schema.MonitorReport) -> Iterator[tuple[str, str]]:
     name, metrics = monitor["name"], monitor["metrics"]
     if monitor["second_inference"]:
         yield (
             "second_inference",
-            f"{name} needs a second inference of the model for each image, on the mirrored image: "
-            "that doubles the time of the model.",
+            f"{name} needs a second inference of the model for each image, on "
+            f"{_input_of(monitor)}: that doubles the time of the model.",
         )
     interval = metrics["auroc_interval"]
     if interval is not None and interval[1] < 0.5:

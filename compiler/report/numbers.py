@@ -14,7 +14,7 @@ from edgemon.compiler.cost import bill as cost
 from edgemon.compiler.cost.worst_case import worst_case
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import report as schema
-from edgemon.compiler.documents.manifest import Results
+from edgemon.compiler.documents.manifest import Companions, Results
 from edgemon.compiler.documents.measured import Interval, Realised
 from edgemon.compiler.documents.monitors import Monitor
 from edgemon.compiler.fitted import Fitted, FittedMonitor
@@ -114,8 +114,14 @@ def collect(
         "data": manifest["data"],
         "options": manifest["options"],
         "sha256": dict(manifest["sha256"]),
+        **_beside(manifest),
     }
     return {**document, "findings": findings(document)}
+
+
+def _beside(manifest: Results) -> Companions:
+    found = manifest.get("companions")
+    return {"companions": found} if found else {}
 
 
 def _split(_name: str, rows: Recording) -> schema.Split:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import tap_rules
+from edgemon.compiler.models.companion import CompanionModel, in_view, lacking, read_companion
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.runtime.errors import InputError
-from edgemon.runtime.mirror import MIRROR, MIRRORED, width_axis
+from edgemon.runtime.mirror import width_axis
 from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.views import COMPANION, MIRROR, PLAIN, SUFFIXES
 
 
 def assign_taps(
     model: Model, estimators: Sequence[MonitorEstimator], text: str, preprocess: Preprocess,
-    left_out: list[LeftOut] | None = None,
+    left_out: list[LeftOut] | None = None, companion: Path | None = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Give each estimator its taps, and members of fusions theirs; returns all tensors to tap, the
-    model's output first. ``left_out`` gets the defaults that this model cannot give. Raises
-    CompileError for taps of a mirrored image that is none."""
+    model's output first. ``left_out`` gets the defaults that this model cannot give.
+    ``companion``: a file for the taps of the view *companion*. Raises CompileError for taps of a
+    mirrored image that is none, and of a companion that nobody brings."""
+    companions = _companions(model, estimators, preprocess, companion)
     analysed = [(e, _analysed(e, model)) for e in estimators]
     analysed += [(m, _analysed(m, model)) for e in estimators for m in e.members]
     readers = [pair for pair in analysed if not pair[0].learns_from_held_out]
@@ -31,7 +36,7 @@ def assign_taps(
     for estimator, rules in readers:
         chosen = own.get(estimator.kind, [])
         of_rules = {
-            rule: _resolve(model, rule, optional=not chosen and len(rules) > 1)
+            rule: _resolve(model, companions, rule, optional=not chosen and len(rules) > 1)
             for rule in chosen or rules
         }
         lacking = [rule for rule, found in of_rules.items() if not found]
@@ -87,11 +92,39 @@ def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list
     return own
 
 
-def _resolve(model: Model, rule: str, *, optional: bool) -> tuple[Tensor, ...]:
+def _companions(
+    model: Model, estimators: Sequence[MonitorEstimator], preprocess: Preprocess, given: Path | None
+) -> dict[str, CompanionModel]:
+    """By view: what estimators bring, and what the user gives."""
+    found: dict[str, CompanionModel] = {}
+    if given is not None:
+        found[COMPANION] = read_companion(given, model)
+    for estimator in (*estimators, *(m for e in estimators for m in e.members)):
+        content = estimator.companion(model, preprocess)
+        if content is None:
+            continue
+        view, source = estimator.companion_view, f"the companion of the monitor {estimator.kind}"
+        if view not in found:
+            found[view] = CompanionModel.of(content, view, model, source)
+        elif found[view].content != content:
+            raise CompileError(
+                f"monitor {estimator.kind!r} brings another companion than {found[view].source}, "
+                f"and an artifact has one for {SUFFIXES[view]}: compile them apart"
+            )
+    return found
+
+
+def _resolve(
+    model: Model, companions: Mapping[str, CompanionModel], rule: str, *, optional: bool
+) -> tuple[Tensor, ...]:
     """The tensors of a rule or name; of an optional rule (one default of several) perhaps none."""
-    if rule.endswith(MIRRORED):
-        plain = _resolve(model, tap_rules.unmirrored(rule), optional=optional)
-        return tap_rules.as_mirrored(plain)
+    plain, view = tap_rules.without_view(rule)
+    if view == COMPANION:
+        if view not in companions:
+            raise lacking(view)
+        return companions[view].tensors(plain)
+    if view != PLAIN:
+        return in_view(_resolve(model, {}, plain, optional=optional), view, companions)
     named = any(t.name == rule for t in model.graph.tensors)
     if optional and not named:
         return tap_rules.suggest(model.graph).get(rule, ())

@@ -32,7 +32,9 @@ class ChosenTaps:
         left_out: list[LeftOut],
     ) -> ChosenTaps:  # fmt: skip
         """What monitors read (see ``assign_taps``), and what ranks ties where that may happen."""
-        tensors = assign_taps(model, estimators, options.taps, options.preprocess, left_out)
+        tensors = assign_taps(
+            model, estimators, options.taps, options.preprocess, left_out, options.companion
+        )
         logits = tuple(tap_rules.suggest(model.graph).get("logits", ()))
         if options.thresholds == "guaranteed":
             tensors = tuple(dict.fromkeys((*tensors, *logits)))

@@ -17,6 +17,7 @@ from edgemon.compiler.models.outputs import PROBABILITIES
 from edgemon.compiler.models.roles import Role, data_operand, has_role
 from edgemon.compiler.models.tap_rules import as_stored, obstacle, suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.runtime.views import COMPANION
 
 Moves = dict[Tensor, Tensor | None]  # what is read in place of a tensor; None: nothing
 
@@ -94,7 +95,8 @@ def _moved(
 
 
 def _costs_nothing(model: Model, tensor: Tensor) -> bool:
-    return tensor.index in (*model.graph.outputs, *model.graph.inputs)
+    own = tensor.view != COMPANION
+    return not own or tensor.index in (*model.graph.outputs, *model.graph.inputs)
 
 
 def _alternatives(model: Model, tensor: Tensor) -> Iterator[Tensor]:
@@ -114,4 +116,4 @@ def _alternatives(model: Model, tensor: Tensor) -> Iterator[Tensor]:
         found.append(graph.tensors[graph.outputs[0]])
     for each in dict.fromkeys(found):
         if each.index != tensor.index and obstacle(graph, each) is None:
-            yield replace(each, view=tensor.view)
+            yield replace(each, view=tensor.view, companion=tensor.companion)

@@ -126,6 +126,13 @@ static PyObject *describe_monitor(const em_monitor *m, size_t i) {
                          number_of(info.dtype, info.uncertain_above));
 }
 
+static PyObject *describe_companion(const em_monitor *m, size_t i) {
+    em_companion_info info;
+    em_describe_companion(m, i, &info);
+    return Py_BuildValue("(iIy#)", (int)info.view, (unsigned)info.size, (const char *)info.sha256,
+                         (Py_ssize_t)32);
+}
+
 static PyObject *describe_all(const em_monitor *m, size_t count,
                               PyObject *(*describe)(const em_monitor *, size_t)) {
     PyObject *list = PyList_New(0);
@@ -142,6 +149,11 @@ static PyObject *describe_all(const em_monitor *m, size_t count,
 static PyObject *get_taps(PyObject *op, void *Py_UNUSED(closure)) {
     const em_monitor *m = &((MonitorObject *)op)->monitor;
     return describe_all(m, em_tap_count(m), describe_tap);
+}
+
+static PyObject *get_companions(PyObject *op, void *Py_UNUSED(closure)) {
+    const em_monitor *m = &((MonitorObject *)op)->monitor;
+    return describe_all(m, em_companion_count(m), describe_companion);
 }
 
 static PyObject *get_monitors(PyObject *op, void *Py_UNUSED(closure)) {
@@ -240,6 +252,7 @@ static PyGetSetDef monitor_attributes[] = {
      "(monitor, steps, window, least, rows, variance), or None.", NULL},
     {"metadata", get_metadata, NULL, "The META section, JSON as bytes; empty if absent.", NULL},
     {"taps", get_taps, NULL, "[(name, dtype, length, scale, zero_point, view)]", NULL},
+    {"companions", get_companions, NULL, "[(view, bytes, SHA-256)]", NULL},
     {"monitors", get_monitors, NULL, "[(name, dtype, alarm_above, uncertain_above)]", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -20,8 +20,8 @@ TESTS = [
     HERE / f"{name}.c"
     for name in (
         "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_dtypes", "test_drift",
-        "test_accuracy", "test_rules", "test_limits", "test_values", "test_generated",
-        "test_damage", "evaluated", "sample", "test_window",
+        "test_accuracy", "test_companions", "test_rules", "test_limits", "test_values",
+        "test_generated", "test_damage", "evaluated", "sample", "test_window",
     )
 ] + GENERATOR  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

@@ -84,7 +84,7 @@ DAMAGED: dict[str, tuple[Callable[[bytearray], bytes], str]] = {
     "a tap of nothing": (word(HEAD + 4, 0), "data type, length or view"),
     "a tap beyond its row": (word(HEAD + 4, 0xFFFFFFFF), "do not make up a row"),
     "a shorter last tap": (word(HEAD + 2 * RECORD + 4, 1), "do not make up a row"),
-    "no such view": (word(HEAD + 8, 2), "data type, length or view"),
+    "no such view": (word(HEAD + 8, 4), "data type, length or view"),
     "a name elsewhere": (word(HEAD + 12, 0x10000), "the name of a tap"),
 }
 

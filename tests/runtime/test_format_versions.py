@@ -69,14 +69,17 @@ def test_verdicts_and_scores_are_those_of_its_version(path: Path) -> None:
         estimates = make.estimated(monitor, monitor.evaluate(taps))
         np.testing.assert_array_equal(estimates, then["accuracy"])
     assert (monitor.accuracy is None) == (path.stem in {"1.0", "1.1", "1.2", "1.3"})
+    assert [c.view for c in monitor.companions] == ["odin", "companion"] * (path.stem >= "1.5")
 
 
 @pytest.mark.parametrize("path", KEPT, ids=VERSIONS)
 def test_what_is_read_of_it_can_be_written_again(path: Path) -> None:
     """By the present version, with the same results."""
     taps, then = recorded(path)
-    again = flat.write(flat.read(path.read_bytes()))
-    assert again[10] == flat.MINOR
+    read = flat.read(path.read_bytes())
+    again = flat.write(read)
+    assert again[10] == (flat.MINOR if read.companions else flat.WITHOUT_COMPANIONS)
+    assert flat.read(again).companions == read.companions
     expect_same(Monitor(again).evaluate(taps), then)
 
 

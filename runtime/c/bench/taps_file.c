@@ -32,7 +32,7 @@ static const char *read_taps(taps_file *file, const uint8_t *records, const uint
         const uint8_t *record = records + (size_t)i * TAP_RECORD;
         const uint32_t dtype = u32(record), length = u32(record + 4), view = u32(record + 8);
         const uint32_t name = u32(record + 12);
-        if (dtype < EM_I8 || dtype > EM_U32 || length == 0 || view > EM_VIEW_MIRROR) {
+        if (dtype < EM_I8 || dtype > EM_U32 || length == 0 || view > EM_VIEW_COMPANION) {
             return "the data type, length or view of a tap is invalid";
         }
         if (name >= names_size || memchr(names + name, '\0', names_size - name) == NULL) {

@@ -4,11 +4,14 @@
  *   evaluate monitor.emon        exit code 0: ready for use, 1: not
  *
  * On a device the artifact is an array in flash and the workspace a static array. Taps "of the
- * mirrored image" come from a second inference for each image, which goes first:
+ * mirrored image" and "of the companion's image" come from further inferences of the model for each
+ * image, which go first:
  *
- *   run the model on the image with its width axis reversed;
+ *   run the companion on the image, and the model on the companion's output;
  *   copy the tensors that those taps name, for the next inference overwrites them;
- *   run the model on the image; em_evaluate with the copies and with the model's own tensors.
+ *   run the model on the image with its width axis reversed; copy those tensors;
+ *   run the model on the image; then, for taps "of the companion itself", that companion;
+ *   em_evaluate with the copies and with the models' own tensors.
  */
 #include <edgemon/edgemon.h>
 
@@ -16,6 +19,9 @@
 #include <stdlib.h>
 
 static const char *const DTYPES[] = {"?", "i8", "u8", "i16", "i32", "i64", "f32", "u32"};
+
+static const char *const VIEWS[] = {"", ", of the mirrored image", ", of the companion's image",
+                                    ", of the companion itself"};
 
 /* The whole file in memory from malloc, which is aligned for it; NULL if it cannot be read. */
 static void *read_file(const char *path, size_t *size) {
@@ -49,8 +55,13 @@ static void print_contents(const em_monitor *m) {
         em_tap_info tap;
         em_describe_tap(m, i, &tap);
         printf("tap %zu: %s, %s[%u], scale %g, zero point %d%s\n", i, tap.name, DTYPES[tap.dtype],
-               (unsigned)tap.length, tap.scale, (int)tap.zero_point,
-               tap.view == EM_VIEW_MIRROR ? ", of the mirrored image" : "");
+               (unsigned)tap.length, tap.scale, (int)tap.zero_point, VIEWS[tap.view]);
+    }
+    for (size_t i = 0; i < em_companion_count(m); i++) {
+        em_companion_info companion;
+        em_describe_companion(m, i, &companion);
+        printf("companion for the taps%s: %u bytes\n", VIEWS[companion.view],
+               (unsigned)companion.size);
     }
     for (size_t i = 0; i < em_monitor_count(m); i++) {
         em_monitor_info monitor;

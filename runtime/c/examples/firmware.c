@@ -54,7 +54,7 @@ static int wire_taps(void) {
         em_tap_info info;
         em_describe_tap(&monitor, i, &info);
         if (info.view != EM_VIEW_PLAIN) {
-            return 0; /* two inferences for each image: see evaluate.c */
+            return 0; /* more than one inference for each image: see evaluate.c */
         }
         taps[i] = (em_tap){model_tensor(info.name), info.dtype, info.length};
         if (taps[i].data == NULL) {

@@ -198,6 +198,14 @@ typedef struct EM_ALIAS em_accuracy_record {
     uint32_t reserved[2];
 } em_accuracy_record;
 
+/* Section 16 */
+typedef struct EM_ALIAS em_companion_record {
+    uint32_t view; /* em_view */
+    uint32_t size;
+    uint32_t reserved[2];
+    uint8_t sha256[32];
+} em_companion_record;
+
 /* Section 7.5 */
 typedef struct EM_ALIAS em_tree_node {
     uint32_t threshold; /* an i32, or the bits of an f32 */
@@ -218,6 +226,7 @@ _Static_assert(sizeof(em_monitor_record) == 48, "section 10");
 _Static_assert(sizeof(em_expected) == 16, "section 11");
 _Static_assert(sizeof(em_drift_record) == 32, "section 13");
 _Static_assert(sizeof(em_accuracy_record) == 32, "section 15");
+_Static_assert(sizeof(em_companion_record) == 48, "section 16");
 
 /* A vector that the program reads: a tap or the result of a node. */
 typedef struct em_value {

@@ -77,7 +77,7 @@ static em_status check_header(const em_header *h, size_t size) {
 
 /* The place of a kind in em_reader.section, or EM_S_SECTIONS for an unknown kind. */
 static uint32_t slot_of(uint32_t kind) {
-    if (kind >= 1 && kind <= 7) {
+    if (kind >= 1 && kind <= EM_KIND_COMPANIONS) {
         return kind - 1;
     }
     if (kind > EM_OPTIONAL && kind <= (EM_OPTIONAL | 4)) {
@@ -181,9 +181,9 @@ static em_status check_file(em_reader *r) {
     if ((status = check_header(header, r->m.size)) ||
         (status = check_sections(r, header->sections)) || (status = check_program(r)) ||
         (status = em_check_strings(r)) || (status = em_check_taps(r)) ||
-        (status = em_check_data(r)) || (status = em_check_nodes(r)) ||
-        (status = em_check_monitors(r)) || (status = em_check_self_test(r)) ||
-        (status = em_check_drift(r))) {
+        (status = em_check_companions(r)) || (status = em_check_data(r)) ||
+        (status = em_check_nodes(r)) || (status = em_check_monitors(r)) ||
+        (status = em_check_self_test(r)) || (status = em_check_drift(r))) {
         return status;
     }
     return em_check_accuracy(r);

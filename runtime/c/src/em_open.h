@@ -18,6 +18,7 @@ enum {
     EM_S_MONITORS,
     EM_S_STRINGS,
     EM_S_DATA,
+    EM_S_COMPANIONS,
     EM_S_SELF_TEST,
     EM_S_META,
     EM_S_DRIFT,
@@ -63,6 +64,10 @@ EM_INTERNAL em_status em_check_drift(const em_reader *r);
 
 /* The section ACCURACY, if there is one: section 15. In em_accuracy.c. */
 EM_INTERNAL em_status em_check_accuracy(const em_reader *r);
+
+/* The section COMPANIONS, and what views need of it: section 16. In em_companions.c. */
+#define EM_KIND_COMPANIONS 8u
+EM_INTERNAL em_status em_check_companions(const em_reader *r);
 
 /* Edges between bins of a monitor's raw scores, in em_drift.c. Are they valid (D6, D7)? Else
  * `error`, or EM_E_RESERVED. How many does a score exceed? Is a score a number? */

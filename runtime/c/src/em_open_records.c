@@ -63,7 +63,7 @@ static em_status check_tap(const em_reader *r, const em_tap_record *tap) {
     if (!is_tap_dtype(tap->dtype)) {
         return EM_E_TAP; /* T2 */
     }
-    if (tap->view > EM_VIEW_MIRROR) {
+    if (tap->view > EM_VIEW_COMPANION) {
         return EM_E_TAP; /* T3 */
     }
     if (tap->length < 1 || tap->length > EM_MAX_LENGTH) {

@@ -57,8 +57,8 @@ static void append16(bytes *part, uint32_t v) {
 static void append_f64(bytes *part, double v) { append(part, &v, 8); }
 
 void start(builder *b) {
-    bytes *parts[] = {&b->taps, &b->nodes, &b->tables,    &b->monitors, &b->strings,
-                      &b->data, &b->meta,  &b->self_test, &b->drift,    &b->accuracy};
+    bytes *parts[] = {&b->taps, &b->nodes,     &b->tables, &b->monitors, &b->strings,   &b->data,
+                      &b->meta, &b->self_test, &b->drift,  &b->accuracy, &b->companions};
     for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         parts[i]->size = 0; /* what lies behind is never read */
     }
@@ -142,7 +142,8 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
     static const uint8_t magic[8] = {0x8E, 'E', 'M', 'O', 'N', '\r', '\n', 0x1A};
     static bytes program, file;
     const uint32_t sections = 7u + (b->self_test.size > 0) + (b->meta.size > 0) +
-                              (b->drift.size > 0) + (b->accuracy.size > 0);
+                              (b->drift.size > 0) + (b->accuracy.size > 0) +
+                              (b->companions.size > 0);
     program.size = 0;
     append32(&program, b->n_taps);
     append32(&program, b->n_nodes);
@@ -168,6 +169,9 @@ void finish(builder *b, uint32_t predicted, artifact *a) {
         set32(offset, get32(offset) + file.size);
     }
     add_section(&file, &next, DATA, &b->data);
+    if (b->companions.size > 0) {
+        add_section(&file, &next, COMPANIONS, &b->companions);
+    }
     if (b->self_test.size > 0) {
         add_section(&file, &next, SELF_TEST, &b->self_test);
     }

@@ -29,6 +29,7 @@ enum {
 #define MONITORS 5u
 #define STRINGS 6u
 #define DATA 7u
+#define COMPANIONS 8u
 #define SELF_TEST 0x80000001u
 #define META 0x80000002u
 #define DRIFT 0x80000003u
@@ -41,7 +42,8 @@ typedef struct bytes {
 
 /* The parts of a file in the making. */
 typedef struct builder {
-    bytes taps, nodes, tables, monitors, strings, data, self_test, meta, drift, accuracy;
+    bytes taps, nodes, tables, monitors, strings, data, companions, self_test, meta, drift,
+        accuracy;
     uint32_t n_taps, n_nodes, n_tables, n_monitors;
     uint32_t tables_taken, workspace;
 } builder;

@@ -16,6 +16,7 @@ void expect_int(const char *file, int line, const char *what, int64_t got, int64
 void expect_f32(const char *file, int line, const char *what, float got, float want);
 
 void test_accuracy(void);
+void test_companions(void);
 void test_damage(void);
 void test_dense(void);
 void test_drift(void);

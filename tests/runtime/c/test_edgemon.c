@@ -413,7 +413,7 @@ static void texts(void) {
     for (int i = 0; i >= EM_E_SIGNATURE; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);
     }
-    EXPECT(strcmp(em_status_text((em_status)(EM_E_ACCURACY - 1)), "unknown status"), 0);
+    EXPECT(strcmp(em_status_text((em_status)(EM_E_COMPANION - 1)), "unknown status"), 0);
     EXPECT(strcmp(em_verdict_text(EM_TRUST), "trust"), 0);
     EXPECT(strcmp(em_verdict_text(EM_UNCERTAIN), "uncertain"), 0);
     EXPECT(strcmp(em_verdict_text(EM_ALARM), "alarm"), 0);
@@ -460,6 +460,7 @@ int main(int argc, char **argv) {
     test_damage();
     test_dense();
     test_accuracy();
+    test_companions();
     test_drift();
     test_window();
     printf("%u passed, %u failed\n", passed, failed);

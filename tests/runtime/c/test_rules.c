@@ -84,7 +84,7 @@ static void shorten_drift(artifact *a) {
     X(H7_WRONG_CRC, EM_E_CRC, set8(HEADER(28), HEADER(28)[0] ^ 1u))                                \
     X(S1_DUPLICATE_SECTION, EM_E_SECTION, set32(SECTION(TAPS, 0), PROGRAM))                        \
     X(S1_UNSORTED_SECTIONS, EM_E_SECTION, set32(SECTION(PROGRAM, 0), NODES))                       \
-    X(S2_UNKNOWN_CRITICAL, EM_E_UNKNOWN, set32(SECTION(DATA, 0), 8))                               \
+    X(S2_UNKNOWN_CRITICAL, EM_E_UNKNOWN, set32(SECTION(DATA, 0), 9))                               \
     X(S2_UNKNOWN_CRITICAL_0, EM_E_UNKNOWN, set32(SECTION(PROGRAM, 0), 0))                          \
     X(S3_FIRST_MISPLACED, EM_E_SECTION, set32(SECTION(PROGRAM, 4), 64))                            \
     X(S3_GAP, EM_E_SECTION, set32(SECTION(NODES, 4), get32(SECTION(NODES, 4)) + 16))               \
@@ -124,7 +124,7 @@ static void shorten_drift(artifact *a) {
     X(T1_NAME_BEYOND, EM_E_STRING, set32(FIELD(TAPS, 1, 0), 12))                                   \
     X(T2_DTYPE_I32, EM_E_TAP, set16(FIELD(TAPS, 1, 4), EM_I32))                                    \
     X(T2_DTYPE_0, EM_E_TAP, set16(FIELD(TAPS, 1, 4), 0))                                           \
-    X(T3_VIEW_2, EM_E_TAP, set16(FIELD(TAPS, 1, 6), 2))                                            \
+    X(T3_VIEW_4, EM_E_TAP, set16(FIELD(TAPS, 1, 6), 4))                                            \
     X(T3_VIEW_HIGH_BYTE, EM_E_TAP, set16(FIELD(TAPS, 1, 6), 0x0100))                               \
     X(T4_LENGTH_0, EM_E_TAP, set32(FIELD(TAPS, 1, 8), 0))                                          \
     X(T4_LENGTH_TOO_LARGE, EM_E_TAP, set32(FIELD(TAPS, 1, 8), (1u << 20) + 1))                     \

@@ -26,6 +26,7 @@ from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.runtime.accuracy import Accuracy
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation
+from edgemon.runtime.monitor import CompanionInfo
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
 
 HERE = Path(__file__).resolve().parent
@@ -105,11 +106,16 @@ def f32(*numbers: float) -> npt.NDArray[np.float32]:
 def program() -> Program:
     rng = np.random.default_rng(7)
     mirrored = Tap("codes", "int8", 12, 0.1, -3, view="mirror")
-    b = Builder([Tap("codes", "int8", 12, 0.1, -3), Tap("reals", "float32", 6), mirrored])
+    made = [
+        Tap("codes", "int8", 12, 0.1, -3, view="odin"),
+        Tap("made", "int8", 5, view="companion"),
+    ]
+    b = Builder([Tap("codes", "int8", 12, 0.1, -3), Tap("reals", "float32", 6), mirrored, *made])
     ids = integers(b, rng, 0)
     score = floats(b, rng, 1, ids)
     apart = b.node("max", b.node("sub", 2, b.node("max", 0)))
-    scores = {"real": score, "wide": ids["add"], "apart": apart}
+    beside = b.node("max", b.node("concat", 3, b.node("sub", 4, b.node("max", 3))))
+    scores = {"real": score, "wide": ids["add"], "apart": apart, "beside": beside}
     scores |= {
         op: ids[op]
         for op in (
@@ -155,8 +161,11 @@ def main() -> None:
         sys.exit(f"{name}.emon is there: it stays what version {name} wrote")
     rng = np.random.default_rng(1)
     made = program()
-    codes = [rng.normal(0, 35, (ROWS, 12)).clip(-128, 127).astype(np.int8) for _ in range(2)]
-    taps = [codes[0], rng.normal(size=(ROWS, 6)).astype(np.float32), codes[1]][: len(made.taps)]
+    codes = [
+        rng.normal(0, 35, (ROWS, tap.length)).clip(-128, 127).astype(np.int8)
+        for tap in made.taps if tap.dtype == "int8"
+    ]  # fmt: skip
+    taps = [codes[0], rng.normal(size=(ROWS, 6)).astype(np.float32), *codes[1:]]
     kept = judged(made, taps)
     vectors = tuple(x[:TESTED] for x in taps)
     test = flat.SelfTest(vectors, reference.evaluate(kept, vectors))
@@ -164,7 +173,8 @@ def main() -> None:
     shares = np.array([65535, 50000, 9000, 9000], np.uint16)
     table = AccuracyTable(1, np.array([250, 300, 900]), shares, 500, 400_000_000, 64, 8)
     metadata = {"labels": ["a", "b", "c"]}
-    data = flat.write(flat.Artifact(kept, "ab" * 32, metadata, test, drift, table))
+    beside = (CompanionInfo("odin", 4000, "cd" * 32), CompanionInfo("companion", 9000, "ef" * 32))
+    data = flat.write(flat.Artifact(kept, "ab" * 32, metadata, test, drift, table, beside))
     loaded = LoadedMonitor(data)
     loaded.self_test()
     found = loaded.evaluate(taps)

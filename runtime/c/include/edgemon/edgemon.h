@@ -77,7 +77,9 @@ extern "C" {
     X(EM_E_LIMIT, -31, "an evaluation needs more work or workspace than the caller permits")       \
     X(EM_E_OP_LEFT_OUT, -32, "this build of the runtime leaves out an op that the artifact needs") \
     X(EM_E_SIGNATURE, -33, "the artifact is not signed by this key")                               \
-    X(EM_E_ACCURACY, -34, "the table of accuracy is invalid")
+    X(EM_E_ACCURACY, -34, "the table of accuracy is invalid")                                      \
+    X(EM_E_COMPANION, -35,                                                                         \
+      "a companion model is missing from the artifact's list, listed wrongly, or another file")
 
 typedef enum em_status {
 #define EM_STATUS_ENUM(name, value, text) name = value,
@@ -102,12 +104,16 @@ typedef enum em_dtype {
     EM_U32 = 7
 } em_dtype;
 
-/* Which inference of the model gives a tap its values. EM_VIEW_MIRROR: that of the same input,
- * mirrored left-right (after preprocessing, the width axis reversed). An artifact with such a tap
- * needs two inferences for each image; see em_describe_tap, and mirrored taps in em_evaluate. */
+/* Which inference gives a tap its values; in which order they are made says em_evaluate.
+ * EM_VIEW_MIRROR: the model's, of the same input mirrored left-right (after preprocessing, the
+ * width axis reversed). EM_VIEW_ODIN: the model's, of what a companion makes of the input.
+ * EM_VIEW_COMPANION: that of a companion, whose output the tap is. A companion is another model,
+ * beside the classifier: see em_describe_companion. */
 typedef enum em_view {
     EM_VIEW_PLAIN = 0, /* the input as it is */
-    EM_VIEW_MIRROR = 1
+    EM_VIEW_MIRROR = 1,
+    EM_VIEW_ODIN = 2,
+    EM_VIEW_COMPANION = 3
 } em_view;
 
 /* A tensor of the classifier, as it lies in memory after the invocation. */
@@ -126,6 +132,15 @@ typedef struct em_tap_info {
     int32_t zero_point;
     em_view view; /* the same tensor may be wanted from both inferences, as two taps */
 } em_tap_info;
+
+/* A model beside the classifier, for the taps of one view (FORMAT.md, section 16). Its first input
+ * is the classifier's. EM_VIEW_ODIN: its output is a further input for the classifier.
+ * EM_VIEW_COMPANION: a second input, where it has one, is the classifier's output. */
+typedef struct em_companion_info {
+    em_view view;
+    uint32_t size;         /* of its file, bytes */
+    const uint8_t *sha256; /* of its file, 32 bytes; lies in the artifact */
+} em_companion_info;
 
 /* A raw score: .f where the monitor's dtype is EM_F32, else .i */
 typedef union em_number {
@@ -368,6 +383,16 @@ EM_API size_t em_workspace_size(const em_monitor *m);
 /* EM_OK if the artifact was compiled for the model file with this SHA-256. */
 EM_API em_status em_bind_model(const em_monitor *m, const uint8_t sha256[32]);
 
+/* How many companions the artifact needs, 0 to 2. */
+EM_API size_t em_companion_count(const em_monitor *m);
+
+/* EM_E_COUNT beyond the last. */
+EM_API em_status em_describe_companion(const em_monitor *m, size_t index, em_companion_info *out);
+
+/* EM_OK if the companion of this view is the file with this SHA-256, EM_E_COMPANION if it is
+ * another, EM_E_COUNT if the artifact needs none for this view. Once, as em_bind_model. */
+EM_API em_status em_bind_companion(const em_monitor *m, em_view view, const uint8_t sha256[32]);
+
 /* Checks this thread's float arithmetic as em_open does, then evaluates the artifact's own vectors
  * and compares exactly. EM_OK if all agree, and if there are none. */
 EM_API em_status em_self_test(const em_monitor *m, void *workspace, size_t workspace_size);
@@ -378,9 +403,14 @@ EM_API em_status em_check(const em_monitor *m);
 /* One image. Returns out->reason; *out is always completely written, with verdict EM_FAULT on any
  * error. `workspace` is aligned to 8 bytes.
  *
- * Mirrored taps (em_tap_info.view): run the model on the mirrored image first and copy what those
- * taps name, for the next inference overwrites the model's memory; then run it on the image as it
- * is, and evaluate. In this order the model's outputs in memory are its answer to the image. */
+ * Where there are taps of other views than EM_VIEW_PLAIN (em_tap_info.view), in this order:
+ *   1. EM_VIEW_ODIN: its companion on the image; the model on the companion's output; copy what
+ *      those taps name, for the next inference overwrites the model's memory.
+ *   2. EM_VIEW_MIRROR: the model on the mirrored image; copy what those taps name.
+ *   3. the model on the image as it is, last: its outputs in memory are its answer to the image.
+ *   4. EM_VIEW_COMPANION: its companion on the image, and on the model's output if it takes two
+ *      inputs; it has a memory of its own, so that nothing is copied.
+ *   5. em_evaluate. */
 EM_API em_status em_evaluate(const em_monitor *m, const em_tap *taps, size_t n_taps,
                              void *workspace, size_t workspace_size, em_result *out);
 
