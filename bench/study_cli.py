@@ -1,4 +1,4 @@
-"""The commands ``accuracy-*`` of studies, and ``trust-study``: thin."""
+"""The commands ``accuracy-*`` of studies, ``trust-study`` and ``odin-study``: thin."""
 
 from __future__ import annotations
 
@@ -39,6 +39,29 @@ def trust_study(
         html.write_text(page.render(document["models"]), encoding="utf-8")
         terminal.note(f"page: {html}")
     terminal.document(document)
+
+
+def odin_study(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.tflite", help="An image classifier.")],
+    data: Annotated[Path, typer.Option(help="Labelled rows, .npz, of classes that it knows.")],
+    novel: Annotated[Path, typer.Option(help="Rows, .npz, of classes that it does not know.")],
+    float_model: Annotated[
+        Path | None, typer.Option(help="Of an integer MODEL: the one that it was made from.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=100, help="Of each file.")] = 1000,
+    preprocess: Annotated[str, typer.Option(help="As of compile.")] = "",
+    json: Json = False,
+) -> None:
+    """What the gradient of odin is worth beside odin_t and msp_t, by step, and what it costs."""
+    from edgemon.bench.odin_study import Rows, study, table
+    from edgemon.compiler.terminal import Terminal
+    from edgemon.runtime.preprocess import Preprocess
+
+    terminal = Terminal(as_json=json)
+    found = study(model, float_model, Rows.of(data, novel, rows), Preprocess.parse(preprocess))
+    for line in table(found):
+        terminal.note(line)
+    terminal.document(found)
 
 
 def accuracy_study(

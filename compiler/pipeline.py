@@ -36,6 +36,7 @@ from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors import MonitorEstimator, parse
+from edgemon.compiler.monitors.odin import give_float_model
 from edgemon.compiler.opening import open_all
 from edgemon.compiler.options import Options
 from edgemon.compiler.program.quantise import early
@@ -75,6 +76,7 @@ def compile_bundle(
         options.monitors, seed=options.seed, profile=options.profile, mirror=options.mirror,
         budget=budget,
     )  # fmt: skip
+    give_float_model(estimators, options.float_model)
     budgets.require_times(estimators, target)
     with (
         outputs.writing(out, force=options.force) as folder,

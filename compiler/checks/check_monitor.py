@@ -48,9 +48,9 @@ def check_monitor(estimator: MonitorEstimator, *, sees_errors: bool = True) -> N
     """Raises ContractError, with one sentence, unless a monitor keeps the contract.
 
     The rows are those of a made-up classifier that errs where its 12 features lie between two of
-    its 4 classes, as int8 and as float32. They have the taps ``output``, ``logits``, ``features``
-    and ``features@mirror``; where the estimator has no taps yet, it gets what comes next to its
-    ``default_taps``. Parameters ``from_model`` must be set where it needs them.
+    its 4 classes, as int8 and as float32. They have the taps ``output``, ``logits``, ``features``,
+    ``features@mirror`` and ``logits@odin``; where the estimator has no taps yet, it gets what comes
+    next to its ``default_taps``. Parameters ``from_model`` must be set where it needs them.
 
     Args:
         estimator: not fitted; it stays as it is.
@@ -80,7 +80,10 @@ def _with_taps(estimator: MonitorEstimator) -> MonitorEstimator:
         for member in estimator.members:
             _with_taps(member)
         return estimator.without(())
-    wanted = [r if r in ("output", "logits") else "features" for r in estimator.default_taps]
+    wanted = [
+        r if r in ("output", "logits", "logits@odin") else "features"
+        for r in estimator.default_taps
+    ]
     wanted += ["features@mirror" for r in estimator.default_taps if r.endswith(MIRRORED)]
     if not estimator.taps:
         taps = tuple(dict.fromkeys(wanted or ["features"]))[: estimator.most_taps]

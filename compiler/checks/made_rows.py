@@ -11,13 +11,14 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.views import MIRROR
+from edgemon.runtime.views import MIRROR, ODIN
 
 CLASSES, WIDTH = 4, 12
 
 
 def taps_for(dtype: str) -> tuple[Tap, ...]:
-    """Output, logits and features of a classifier, and features of the mirrored image."""
+    """Output, logits and features of a classifier, features of the mirrored image and
+    logits of a step to more confidence."""
     if dtype == "float32":
         output, logits, features = (
             Tap(n, dtype, k)
@@ -28,7 +29,7 @@ def taps_for(dtype: str) -> tuple[Tap, ...]:
         output = Tap("output", dtype, CLASSES, 1 / 256, -128)
         logits = Tap("logits", dtype, CLASSES, scale, 5)
         features = Tap("features", dtype, WIDTH, scale, -128)
-    return output, logits, features, replace(features, view=MIRROR)
+    return output, logits, features, replace(features, view=MIRROR), replace(logits, view=ODIN)
 
 
 def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
@@ -40,7 +41,7 @@ def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
     logits = features @ centres.T / 4
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     mirrored = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
-    real = (p / p.sum(axis=1, keepdims=True), logits, features, mirrored)
+    real = (p / p.sum(axis=1, keepdims=True), logits, features, mirrored, 1.25 * logits)
     taps = taps_for(dtype)
     folder.mkdir(parents=True, exist_ok=True)
     files = []

@@ -71,6 +71,7 @@ class BesideModel(TypedDict, total=False):
     """Files that were given beside the model."""
 
     companion: str  # --companion: the file's name
+    float_model: str  # --float-model: the file's name
 
 
 class Options(BesideModel):

@@ -5,7 +5,7 @@ The comment above or beside a field is what docs/documents.md says of it.
 
 from typing import Literal, TypedDict
 
-from edgemon.compiler.documents import asked, measured, monitors
+from edgemon.compiler.documents import asked, manifest, measured, monitors
 from edgemon.compiler.documents.measured import Interval
 
 ANSWERS: tuple[Literal["right"], Literal["wrong"]] = ("right", "wrong")

@@ -14,6 +14,7 @@ from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Need
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
 from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
+from edgemon.compiler.monitors.odin import GradientOdinMonitor
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
 from edgemon.compiler.monitors.pattern import PatternMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
@@ -32,6 +33,7 @@ PROFILES = ("errors", "scod")
 
 _ALL: tuple[type[MonitorEstimator], ...] = (
     *OUTPUT_SCORES,
+    GradientOdinMonitor,
     SecondOpinionMonitor,
     MirrorMonitor,
     MahalanobisGapMonitor,

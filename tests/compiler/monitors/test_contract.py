@@ -23,6 +23,7 @@ TAPS = {
     **dict.fromkeys(("second_opinion", "mahalanobis_gap", "rmds"), ("features",)),
     **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
     **dict.fromkeys(("errors", "scod"), ("features", "logits")),
+    "odin": ("logits@odin",),
     "mirror": ("features", "features@mirror"),
     "fdbd": ("features", "logits"),
     "react": ("features", "logits"),

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define EM_API_VERSION 6
+#define EM_API_VERSION 7
 #define EM_FORMAT_MAJOR 1
 
 /* Tie a build to one translation unit: define EM_API as `static` before including. */

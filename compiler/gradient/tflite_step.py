@@ -1,0 +1,89 @@
+"""x -> x + step * sign(gradient of log S_y(x; T)) as a TFLite model, y the class of its output.
+
+S is the softmax of logits / T (Liang, Li, Srikant, ICLR 2018, equation 2, with the sign that raises
+the confidence). With e_y the unit vector of y the gradient with regard to the logits is
+(e_y - S) / T, of which the factor 1 / T changes no sign and is left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gradient.tflite_backward import Backward
+from edgemon.compiler.gradient.tflite_writer import TfliteWriter
+from edgemon.runtime.preprocess import InputSpec
+
+_INTEGERS = {"int8": schema.TensorType.INT8, "uint8": schema.TensorType.UINT8}
+
+
+def step_model(content: bytes, entry: InputSpec, step: float, temperature: float) -> bytes:
+    """The companion of a float TFLite model ``content``, for a classifier with the input ``entry``.
+
+    ``step``: in the real values of that input. Raises CompileError, in a sentence, for an operator
+    without a gradient, and where the model is not a float one of the same input.
+    """
+    file = TfliteWriter(content)
+    if len(file.graph.inputs) != 1:
+        raise CompileError("monitor odin: a companion is made of models with one input alone")
+    x = int(file.graph.inputs[0])
+    if not file.is_float(x):
+        raise CompileError(
+            "monitor odin: the gradient of an integer model is 0; give the float model that it was "
+            "made from with --float-model"
+        )
+    if file.shape(x) != entry.tensor_shape:
+        raise CompileError(
+            f"monitor odin: --float-model takes {file.shape(x)}, and the model "
+            f"{entry.tensor_shape}; give the one that it was made from"
+        )
+    logits = _logits(file)
+    gradient = Backward(file, x).of_entry(logits, _of_logits(file, logits, temperature))
+    sign = file.op("SIGN", (gradient,), entry.tensor_shape)
+    size = file.constant(np.array([step], np.float32))
+    moved = file.op("MUL", (sign, size), entry.tensor_shape, options="MulOptions")
+    made = file.op("ADD", (x, moved), entry.tensor_shape, options="AddOptions")
+    return file.content(*_as_taken(file, entry, x, made))
+
+
+def _logits(file: TfliteWriter) -> int:
+    """What a softmax at the end takes, else the output."""
+    output = int(file.graph.outputs[0])
+    for operator in file.graph.operators:
+        if int(operator.outputs[0]) == output and file.name(operator) == "SOFTMAX":
+            return int(operator.inputs[0])
+    return output
+
+
+def _of_logits(file: TfliteWriter, logits: int, temperature: float) -> int:
+    shape = file.shape(logits)
+    if math.prod(shape[:-1]) != 1 or shape[-1] < 2:
+        raise CompileError(f"monitor odin: logits of shape {shape}; it needs two or more classes")
+    axis = file.constant(np.array(len(shape) - 1, np.int32))
+    integer = schema.TensorType.INT32
+    top = file.op(
+        "ARG_MAX", (logits, axis), shape[:-1], integer, options="ArgMaxOptions", outputType=integer
+    )
+    values = (
+        file.constant(np.array(shape[-1], np.int32)), file.constant(np.array(1, np.float32)),
+        file.constant(np.array(0, np.float32)),
+    )  # fmt: skip
+    unit = file.op("ONE_HOT", (top, *values), shape, options="OneHotOptions", axis=-1)
+    softmax = file.op("SOFTMAX", (logits,), shape, options="SoftmaxOptions", beta=1 / temperature)
+    return file.op("SUB", (unit, softmax), shape, options="SubOptions")
+
+
+def _as_taken(file: TfliteWriter, entry: InputSpec, x: int, made: int) -> tuple[int, int]:
+    """Input and output in the type of the classifier's input."""
+    if entry.dtype == "float32":
+        return x, made
+    if entry.dtype not in _INTEGERS:
+        raise CompileError(f"monitor odin: no companion for an input of {entry.dtype}")
+    kind, shape = _INTEGERS[entry.dtype], entry.tensor_shape
+    ends = [file.tensor(shape, kind, entry.scale, entry.zero_point) for _ in range(2)]
+    file.place(file.made("DEQUANTIZE", (ends[0],), x, 2, "DequantizeOptions"), first=True)
+    file.place(file.made("QUANTIZE", (made,), ends[1], 1, "QuantizeOptions"))
+    return ends[0], ends[1]
