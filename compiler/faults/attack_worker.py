@@ -23,7 +23,7 @@ def attack(job: dict[str, Any]) -> dict[str, Any]:
 
     files, name = job["files"], job["attack"]
     x = np.load(files["x"]).astype(np.float64)
-    labels = np.load(files["labels"]) if "labels" in files else None
+    labels = np.load(files["labels"])
     start = np.load(files["start"]) if name == "pgd" else None
     model = KerasGradient(
         load(Path(job["model"])), Preprocess.from_json(job["preprocess"]), x.shape[1:]
@@ -31,11 +31,9 @@ def attack(job: dict[str, Any]) -> dict[str, Any]:
     out = np.empty_like(x)
     for first in range(0, len(x), BLOCK):
         part = slice(first, first + BLOCK)
-        if name == attacks.CONFIDENT:
-            out[part] = attacks.confident(model, x[part], job["step"], job["temperature"])
-        elif name == "fgsm" and labels is not None:
+        if name == "fgsm":
             out[part] = attacks.fgsm(model, x[part], labels[part], job["severity"])
-        elif start is not None and labels is not None:
+        elif start is not None:
             out[part] = attacks.pgd(model, x[part], labels[part], job["severity"], start[part])
         else:
             out[part] = attacks.as_bytes(model, x[part], attacks.deepfool(model, x[part]))

@@ -33,7 +33,6 @@ STEPS, STEP_SHARE = 10, 0.25  # of PGD; a step as a share of the reach
 MOST_STEPS, OVERSHOOT, RIVALS = 50, 0.02, 10  # of DeepFool
 FACTORS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)  # by which a way is lengthened, until bytes tell
 SEVERITIES = {"fgsm": 5, "pgd": 5, "deepfool": 1}
-CONFIDENT = "odin"
 SILENCE_S = 900.0
 WORKER = "edgemon.compiler.faults.attack_worker"
 
@@ -99,15 +98,6 @@ def deepfool(model: Gradient, x: Floats) -> Floats:
     return np.clip(x + (1 + OVERSHOOT) * moved, 0, 255)
 
 
-def confident(model: Gradient, x: Floats, step: float, temperature: float) -> Floats:
-    """One step of every value to where the model's own answer is surer: the opposite of an attack
-    (ODIN; Liang, Li and Srikant 2018, equation 2)."""
-    logits = model.logits(x)
-    weights = -softmax(logits / temperature, axis=1)
-    weights[np.arange(len(x)), logits.argmax(axis=1)] += 1
-    return np.clip(x + step * np.sign(model.of(x, weights)), 0, 255)
-
-
 def as_bytes(model: Gradient, x: Floats, moved: Floats) -> Floats:
     """Whole numbers on the way from x through ``moved``, the nearest that change the model's
     answer: rounding alone takes back most of what DeepFool does. The farthest where none does."""
@@ -147,42 +137,23 @@ def attacked(
         raise FaultError(f"attack {name}: severity {severity}: 1 to {SEVERITIES[name]} exist")
     require_images(images)
     require_available(target, name)
-    x = images.reshape(*images.shape[:3], -1)
-    arrays: dict[str, npt.NDArray[Any]] = {"x": x, "labels": labels.astype(np.int64)}
-    if name == "pgd":
-        arrays["start"] = np.stack([
-            generator(name, severity, seed, row).uniform(-1, 1, x.shape[1:]) for row in rows
-        ])  # fmt: skip
-    found = _moved(target, {"attack": name, "severity": severity}, arrays)
-    made: Bytes = np.rint(found).astype(np.uint8).reshape(images.shape)
-    return made
-
-
-def made_confident(
-    target: Target, images: Bytes, *, epsilon: float, temperature: float
-) -> npt.NDArray[np.float32]:
-    """``confident`` for images of bytes; ``epsilon`` is a share of 255. Not rounded. Raises
-    NotAvailableError where there is no gradient."""
-    require_images(images)
-    require_available(target, CONFIDENT)
-    what = {"attack": CONFIDENT, "step": 255 * epsilon, "temperature": temperature}
-    found = _moved(target, what, {"x": images.reshape(*images.shape[:3], -1)})
-    return found.astype(np.float32).reshape(images.shape)
-
-
-def _moved(target: Target, what: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Floats:
-    """What the child process makes of images ``x``."""
     with TemporaryDirectory(prefix="edgemon-") as folder:
-        files = {k: str(Path(folder) / f"{k}.npy") for k in (*arrays, "out")}
-        for name, values in arrays.items():
-            np.save(files[name], values)
+        files = {k: str(Path(folder) / f"{k}.npy") for k in ("x", "labels", "start", "out")}
+        x = images.reshape(*images.shape[:3], -1)
+        np.save(files["x"], x)
+        np.save(files["labels"], labels.astype(np.int64))
+        if name == "pgd":
+            np.save(files["start"], np.stack([
+                generator(name, severity, seed, row).uniform(-1, 1, x.shape[1:]) for row in rows
+            ]))  # fmt: skip
         job: dict[str, Any] = {
-            "task": "attack", "model": str(target.model), **what,
+            "task": "attack", "model": str(target.model), "attack": name, "severity": severity,
             "preprocess": target.preprocess.to_json(), "files": files,
         }  # fmt: skip
         child.run([job], subject=target.model.name, silence_s=SILENCE_S, module=WORKER)
-        found: Floats = np.load(files["out"])
-    return found
+        found = np.load(files["out"])
+    made: Bytes = np.rint(found).astype(np.uint8).reshape(images.shape)
+    return made
 
 
 def require_available(target: Target, name: str) -> None:
