@@ -119,6 +119,10 @@ class Monitor {
         }
         return found;
     }
+    std::size_t companion_count() const noexcept { return em_companion_count(&monitor_); }
+    em_status describe_companion(std::size_t index, em_companion_info &out) const noexcept {
+        return em_describe_companion(&monitor_, index, &out);
+    }
     em_status describe_monitor(std::size_t index, em_monitor_info &out) const noexcept {
         return em_describe_monitor(&monitor_, index, &out);
     }
