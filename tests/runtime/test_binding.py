@@ -121,11 +121,13 @@ def test_describes_itself(native: _native.Monitor) -> None:
     assert 0 < native.struct_size <= 256
 
 
-@pytest.mark.parametrize("view", [2, 3, 256, 65535])
-def test_an_unknown_view_is_refused(view: int) -> None:
+@pytest.mark.parametrize(
+    ("view", "status"), [(2, -35), (3, -35), (4, -12), (256, -12), (65535, -12)]
+)
+def test_a_view_that_is_unknown_or_lacks_its_companion_is_refused(view: int, status: int) -> None:
     with pytest.raises(_native.Error) as caught:
         _native.Monitor(artifact(view=view))
-    assert caught.value.args[0] == -12
+    assert caught.value.args[0] == status
     assert _native.Monitor(artifact(view=0)).taps[1][5] == 0
 
 
