@@ -17,9 +17,11 @@ from scipy.special import log_softmax, softmax
 from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.float_model import require_agreement
 from edgemon.compiler.models import open_model, tap_rules
+from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.selection import Selection
-from edgemon.compiler.monitors.odin import GradientOdinMonitor
+from edgemon.compiler.monitors.odin import GradientOdinMonitor, open_source
 from edgemon.compiler.monitors.output_scores import TEMPERATURES
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.companions import Companion
@@ -60,7 +62,8 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
         model = open_model(path, Path(name), Selection())
         tensors = tap_rules.choose(model.graph, "logits")
         tapped = model.with_taps(tensors, Path(name) / model.tapped_name)
-        classifier = open_classifier(tapped.path, threads=1, kernels="xnnpack")
+        kernels = model.kernels("xnnpack")
+        classifier = open_classifier(tapped.path, threads=1, kernels=kernels)
         (tap,) = tapped.taps
         at = tapped.positions[0]
 
@@ -77,6 +80,9 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
             return np.stack(found)
 
         plain = [logits(x) for x in (rows.known, rows.novel, rows.fit)]
+        agreement = (
+            None if source is None else _agreement(source, model, plain[2], rows, preprocess)
+        )
         wrong = plain[0].argmax(axis=1) != rows.labels
         measured = [{"monitor": "odin_t", **_areas(_odin, plain[0], plain[1], wrong)}]
         t = _temperature(plain[2], rows.fit_labels)
@@ -95,7 +101,7 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
                 measured.append({**row, "refused": str(error)})
                 continue
             made = open_classifier(
-                Path("odin.tflite"), threads=1, kernels="xnnpack", content=content
+                Path(f"odin{path.suffix}"), threads=1, kernels=kernels, content=content
             )
             step = Companion(ODIN, made, classifier, path)
             moved = [logits(x, step) for x in (rows.known, rows.novel)]
@@ -104,12 +110,34 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
                 **row, **_areas(_odin, moved[0], moved[1], wrong), "bytes": len(content),
                 "companion_us": _us(made, x), "model_us": _us(classifier, x),
             })  # fmt: skip
-    return {"rows": len(rows.known), "wrong": int(wrong.sum()), "monitors": measured}
+    return {
+        "rows": len(rows.known), "wrong": int(wrong.sum()), "agreement": agreement,
+        "monitors": measured,
+    }  # fmt: skip
+
+
+def _agreement(
+    path: Path, model: Model, own: Array, rows: Rows, preprocess: Preprocess
+) -> float:  # fmt: skip
+    """How often the float model answers as the model does, whose logits of the fit rows are
+    ``own``. Raises CompileError if it is seldom."""
+    with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
+        source = open_source(path, model, Path(name))
+        classifier = open_classifier(source.path, threads=1, kernels=source.kernels("xnnpack"))
+        answers = []
+        for image in rows.fit:
+            classifier.invoke(to_input(image, preprocess, source.input))
+            answers.append(np.argmax(classifier.output(0)))
+    share = float(np.mean(own.argmax(axis=1) == answers))
+    require_agreement(path, share, len(answers))
+    return share
 
 
 def table(found: dict[str, Any]) -> Iterator[str]:
     """The figures as lines of Markdown."""
     yield f"{found['rows']} rows of each, of which {found['wrong']} are classified wrongly"
+    if found["agreement"] is not None:
+        yield f"the float model answers as the model on {found['agreement']:.1%} of the fit rows"
     yield "| score | AUROC of novelty | of own errors | companion, bytes | us | model, us |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for row in found["monitors"]:

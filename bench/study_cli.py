@@ -42,7 +42,7 @@ def trust_study(
 
 
 def odin_study(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.tflite", help="An image classifier.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A TFLite or ONNX classifier.")],
     data: Annotated[Path, typer.Option(help="Labelled rows, .npz, of classes that it knows.")],
     novel: Annotated[Path, typer.Option(help="Rows, .npz, of classes that it does not know.")],
     float_model: Annotated[

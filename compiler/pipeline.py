@@ -30,13 +30,13 @@ from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.documents import measured
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
+from edgemon.compiler.float_model import compare_answers, give_float_model
 from edgemon.compiler.last_bits import code_errors, kernel_sets
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models.decision import Decision
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors import MonitorEstimator, parse
-from edgemon.compiler.monitors.odin import give_float_model
 from edgemon.compiler.opening import open_all
 from edgemon.compiler.options import Options
 from edgemon.compiler.program.quantise import early
@@ -76,7 +76,9 @@ def compile_bundle(
         options.monitors, seed=options.seed, profile=options.profile, mirror=options.mirror,
         budget=budget,
     )  # fmt: skip
-    give_float_model(estimators, options.float_model)
+    give_float_model(
+        estimators, options.float_model, model_path if options.convert == "int8" else None
+    )
     budgets.require_times(estimators, target)
     with (
         outputs.writing(out, force=options.force) as folder,
@@ -84,6 +86,11 @@ def compile_bundle(
     ):
         scratch = Path(scratch_name)
         model, classes, splits = open_all(model_path, sources, scratch, options, reporter)
+        told = compare_answers(
+            estimators, model, splits.threshold, options.preprocess, target.kernels
+        )
+        for sentence in told:
+            reporter.note(sentence)
         changes = guarding.wanted(options.guard, splits.fit, options.full_scale, reporter)
         left_out: list[LeftOut] = []
         taps = ChosenTaps.wanted(model, estimators, options, left_out)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gradient.refused import Refused
 from edgemon.compiler.gradient.tflite_writer import TfliteWriter
 
 Array = npt.NDArray[Any]
@@ -23,16 +24,6 @@ Array = npt.NDArray[Any]
 _BOOL = schema.TensorType.BOOL
 _VALID = schema.Padding.VALID
 _TOP = {0: None, 1: math.inf, 3: 6.0}  # of fused NONE, RELU, RELU6
-
-
-class Refused(CompileError):  # noqa: N818 - a sentence
-    """No gradient of an operator."""
-
-    def __init__(self, name: str, why: str = "") -> None:
-        super().__init__(
-            f"monitor odin: {name}{why} has no gradient here, so there is no companion; odin_t is "
-            "the same score without the gradient"
-        )
 
 
 class Backward:

@@ -10,40 +10,39 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gradient.refused import of_another_input, of_classes, of_integers
 from edgemon.compiler.gradient.tflite_backward import Backward
 from edgemon.compiler.gradient.tflite_writer import TfliteWriter
 from edgemon.runtime.preprocess import InputSpec
 
+Steps = npt.NDArray[np.float32]
+
 _INTEGERS = {"int8": schema.TensorType.INT8, "uint8": schema.TensorType.UINT8}
 
 
-def step_model(content: bytes, entry: InputSpec, step: float, temperature: float) -> bytes:
+def step_model(content: bytes, entry: InputSpec, step: Steps, temperature: float) -> bytes:
     """The companion of a float TFLite model ``content``, for a classifier with the input ``entry``.
 
-    ``step``: in the real values of that input. Raises CompileError, in a sentence, for an operator
-    without a gradient, and where the model is not a float one of the same input.
+    ``step``: in the real values of that input, one or of each channel. Raises CompileError, in a
+    sentence, for an operator without a gradient, and where the model is not a float one of the same
+    input.
     """
     file = TfliteWriter(content)
     if len(file.graph.inputs) != 1:
         raise CompileError("monitor odin: a companion is made of models with one input alone")
     x = int(file.graph.inputs[0])
     if not file.is_float(x):
-        raise CompileError(
-            "monitor odin: the gradient of an integer model is 0; give the float model that it was "
-            "made from with --float-model"
-        )
+        raise of_integers()
     if file.shape(x) != entry.tensor_shape:
-        raise CompileError(
-            f"monitor odin: --float-model takes {file.shape(x)}, and the model "
-            f"{entry.tensor_shape}; give the one that it was made from"
-        )
+        raise of_another_input(file.shape(x), entry.tensor_shape)
     logits = _logits(file)
     gradient = Backward(file, x).of_entry(logits, _of_logits(file, logits, temperature))
     sign = file.op("SIGN", (gradient,), entry.tensor_shape)
-    size = file.constant(np.array([step], np.float32))
+    size = file.constant(np.atleast_1d(step))
     moved = file.op("MUL", (sign, size), entry.tensor_shape, options="MulOptions")
     made = file.op("ADD", (x, moved), entry.tensor_shape, options="AddOptions")
     return file.content(*_as_taken(file, entry, x, made))
@@ -61,7 +60,7 @@ def _logits(file: TfliteWriter) -> int:
 def _of_logits(file: TfliteWriter, logits: int, temperature: float) -> int:
     shape = file.shape(logits)
     if math.prod(shape[:-1]) != 1 or shape[-1] < 2:
-        raise CompileError(f"monitor odin: logits of shape {shape}; it needs two or more classes")
+        raise of_classes(shape)
     axis = file.constant(np.array(len(shape) - 1, np.int32))
     integer = schema.TensorType.INT32
     top = file.op(

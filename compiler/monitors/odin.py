@@ -6,32 +6,38 @@ on what it gives. Usual rows gain more confidence by it than novel ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.models.front_ends import read_file
+from edgemon.compiler.gradient.refused import of_another_input
+from edgemon.compiler.models.front_ends import open_model
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.monitors.output_scores import OdinMonitor
 from edgemon.runtime.formats import TFLITE, format_of
-from edgemon.runtime.preprocess import InputSpec, Preprocess
+from edgemon.runtime.preprocess import FLOAT_INPUTS, InputSpec, Preprocess
 from edgemon.runtime.views import ODIN, PERTURBED
 
+Steps = npt.NDArray[np.float32]
+
 HALF_A_CODE = 0.5
+_QUANTISE = ("QuantizeLinear", "QUANTIZE")
 
 
 class GradientOdinMonitor(OdinMonitor):
     """As ``odin_t``, of the moved input. ``eps``: the step, as a share of ``white``, the value of a
-    white pixel before --preprocess; its default is the smaller of the paper's."""
+    white pixel before --preprocess; its default is the smaller of the paper's. ``float_model``:
+    a file whose gradient is taken, and ``agreement`` the share of rows that it answers as the model
+    does, where they have been compared."""
 
     kind: ClassVar[str] = "odin"
     default_taps: ClassVar[tuple[str, ...]] = ("logits" + PERTURBED,)
     companion_view: ClassVar[str] = ODIN
-    from_model: ClassVar[tuple[str, ...]] = ("taps", "float_model")
+    from_model: ClassVar[tuple[str, ...]] = ("taps", "float_model", "agreement")
     limits: ClassVar[dict[str, tuple[float, float]]] = {
         "eps": (0.0, 0.1), "temperature": (0.1, 100_000.0), "white": (1e-6, 65535.0),
     }  # fmt: skip
@@ -43,30 +49,24 @@ class GradientOdinMonitor(OdinMonitor):
 
     def __init__(
         self, taps: tuple[str, ...] = (), eps: float = 0.0014, temperature: float = 1000.0,
-        white: float = 255.0, float_model: str = "",
+        white: float = 255.0, float_model: str = "", agreement: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__(taps)
         self.eps = eps
         self.temperature = temperature
         self.white = white
         self.float_model = float_model
+        self.agreement = agreement
 
     def companion(self, model: Model, preprocess: Preprocess) -> bytes:
         """Made of the gradient of the model, or of that of ``float_model``."""
-        # Here alone, so that who uses no companion does not load the schema of TFLite.
-        from edgemon.compiler.gradient.tflite_step import step_model
-
-        content = model.content
-        if self.float_model:
-            content = read_file(Path(self.float_model), "a .tflite file")
-        if format_of(content) is not TFLITE:
-            raise CompileError(
-                "monitor odin: the gradient is built of TFLite models alone; odin_t is the same "
-                "score without the gradient, for ONNX too"
-            )
-        step = step_of(self.eps, self.white, preprocess)
-        _require_felt(self.eps, step, model.input)
-        return step_model(content, model.input, step, self.temperature)
+        step = steps_of(self.eps, self.white, preprocess, model.input)
+        _require_felt(self.eps, float(step.min()), model)
+        with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
+            source = model
+            if self.float_model:
+                source = open_source(Path(self.float_model), model, Path(scratch))
+            return _step_model(source, model, step, self.temperature)
 
     def check_taps(self) -> None:
         super().check_taps()
@@ -77,36 +77,78 @@ class GradientOdinMonitor(OdinMonitor):
             )
 
     def details(self) -> dict[str, Any]:
-        return {"eps": self.eps, "temperature": self.temperature}
+        found = {"eps": self.eps, "temperature": self.temperature}
+        if self.agreement is None:
+            return found
+        return {**found, "answers_shared_with_float_model": self.agreement}
 
 
-def step_of(eps: float, white: float, preprocess: Preprocess) -> float:
-    """A step of ``eps * white`` in an image, as real values of the model's input. Raises
-    CompileError for channels of several scales."""
-    std = set(preprocess.std or (1.0,))
-    if len(std) > 1:
+def steps_of(eps: float, white: float, preprocess: Preprocess, entry: InputSpec) -> Steps:
+    """A step of ``eps * white`` in an image, as --preprocess makes it: one, or one of each channel,
+    in a shape that is broadcast to the model's input."""
+    std = np.array(preprocess.std or (1.0,), np.float64)
+    steps = np.abs(eps * white * preprocess.scale / std).astype(np.float32)
+    first = len(steps) > 1 and preprocess.layout_of(entry) == "nchw" and len(entry.shape) == 3
+    return steps.reshape(-1, 1, 1) if first else steps
+
+
+def open_source(path: Path, model: Model, scratch: Path) -> Model:
+    """The float model whose gradient is taken for ``model``. Raises EdgemonError."""
+    source = open_model(path, scratch)
+    source.require_classifier()
+    if format_of(source.content) is not format_of(model.content):
+        wanted, found = (format_of(m.content).suffix for m in (model, source))
         raise CompileError(
-            "monitor odin: --preprocess divides each channel by another std, and the companion "
-            "steps by one size; use odin_t"
+            f"--float-model {path}: runs as {found}, and the model as {wanted}; give it in the "
+            "format of the model"
         )
-    return abs(eps * white * preprocess.scale / std.pop())
+    if source.input.tensor_shape != model.input.tensor_shape:
+        raise of_another_input(source.input.tensor_shape, model.input.tensor_shape)
+    if source.n_classes != model.n_classes:
+        raise CompileError(
+            f"--float-model {path}: has {source.n_classes} classes, and the model "
+            f"{model.n_classes}; give the one that it was made from"
+        )
+    return source
 
 
-def _require_felt(eps: float, step: float, entry: InputSpec) -> None:
-    """Raises CompileError for a step that rounds to none in the codes of an integer input."""
-    codes = step / entry.scale if entry.scale else np.inf
+def code_of(model: Model) -> float:
+    """The size of a code to which the model rounds its input, in what --preprocess makes; 0 of one
+    that takes floats as they are."""
+    entry, graph = model.input, model.graph
+    if entry.scale or entry.dtype not in FLOAT_INPUTS:
+        return entry.scale or 1.0
+    readers = [o for o in graph.operators if graph.inputs[0] in o.inputs]
+    scales = [graph.tensors[o.outputs[0]].scale for o in readers if o.name in _QUANTISE]
+    return min(scales) if scales and len(scales) == len(readers) else 0.0
+
+
+def _step_model(source: Model, model: Model, step: Steps, temperature: float) -> bytes:
+    # Imported here, so that who uses no companion does not load the schema of TFLite, or onnx.
+    if format_of(source.content) is TFLITE:
+        from edgemon.compiler.gradient import tflite_step
+
+        return tflite_step.step_model(source.content, model.input, step, temperature)
+    from edgemon.compiler.gradient import onnx_step
+    from edgemon.compiler.models.onnx_model import OnnxModel
+
+    assert isinstance(source, OnnxModel)
+    assert isinstance(model, OnnxModel)
+    codes = onnx_step.Codes()
+    if model.input.dtype not in FLOAT_INPUTS:
+        codes = onnx_step.codes_of(model)
+    return onnx_step.step_model(
+        source, model.input, codes, step * np.float32(codes.scale), temperature
+    )
+
+
+def _require_felt(eps: float, step: float, model: Model) -> None:
+    """Raises CompileError for a step that rounds to none in the codes of the input."""
+    code = code_of(model)
+    codes = step / code if code else np.inf
     if codes <= HALF_A_CODE:
         least = f"above {eps * HALF_A_CODE / codes:.2g}" if codes else "above 0"
         raise CompileError(
-            f"monitor odin: eps={eps:g} is {codes:.2g} of a code of the model's {entry.dtype} "
-            f"input, which rounds to none; use eps {least} (odin:eps=...), or odin_t"
+            f"monitor odin: eps={eps:g} is {codes:.2g} of a code of the model's input, which "
+            f"rounds to none; use eps {least} (odin:eps=...), or odin_t"
         )
-
-
-def give_float_model(estimators: Sequence[MonitorEstimator], path: Path | None) -> None:
-    """Tell those that take a gradient whose it is. Raises CompileError if there are none."""
-    found = [e for e in estimators if isinstance(e, GradientOdinMonitor)]
-    if path is not None and not found:
-        raise CompileError("--float-model goes with --monitor odin, which is not among them")
-    for estimator in found if path is not None else ():
-        estimator.set_params(float_model=str(path))

@@ -173,7 +173,7 @@ def test_the_step_raises_the_confidence_of_the_own_answer(tmp_path: Path) -> Non
     entry = InputSpec("input", (4,), "float32")
     # Of 4 features the last two are one neuron: classes 0, 1 and 2 are features 0, 1 and 2 + 3.
     x = np.float32([[3, 1, 0.5, 0.25]])
-    moved = run(step_model(content, entry, 0.125, 1.0), x)
+    moved = run(step_model(content, entry, np.float32([0.125]), 1.0), x)
     assert moved.tolist() == [3.125, 0.875, 0.375, 0.125]
 
 
@@ -181,7 +181,7 @@ def test_an_integer_companion_takes_and_gives_codes(tmp_path: Path) -> None:
     content = write_tiny(tmp_path / "m.tflite").read_bytes()
     entry = InputSpec("input", (4,), "int8", 0.125, -3)
     codes = np.int8([[21, 5, 1, -1]])  # 3, 1, .5 and .25
-    moved = run(step_model(content, entry, 0.125, 1.0), codes)
+    moved = run(step_model(content, entry, np.float32([0.125]), 1.0), codes)
     assert moved.dtype == np.int8
     assert moved.tolist() == [22, 4, 0, -2]
 

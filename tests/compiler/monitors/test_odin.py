@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +11,28 @@ import pytest
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.commands.verification import verify_bundle
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
-from edgemon.compiler.monitors.odin import step_of
-from edgemon.runtime.preprocess import Preprocess
+from edgemon.compiler.monitors.odin import code_of, steps_of
+from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.runtime.session import Session
 from tests.command_line import edgemon, refused
-from tests.tiny_companions import write_doubling
+from tests.tiny_onnx import write_quantised_onnx, write_tiny_onnx
 from tests.tiny_tflite import W1, W2, write_tiny
 
+WRITERS = {"tflite": write_tiny, "onnx": write_tiny_onnx}
 
-@pytest.fixture(scope="module")
-def made(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+
+@pytest.fixture(scope="module", params=WRITERS)
+def made(
+    request: pytest.FixtureRequest, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    edgemon(
-        "compile", write_tiny(folder / "tiny.tflite"), "--data", tiny_data, "--monitor",
-        "odin:eps=0.05:white=1,odin_t", "--out", folder / "bundle",
+    found = edgemon(
+        "compile", WRITERS[request.param](folder / f"tiny.{request.param}"), "--data", tiny_data,
+        "--monitor", "odin:eps=0.05:white=1,odin_t", "--out", folder / "bundle",
     )  # fmt: skip
+    assert found.exit_code == 0, found.stderr
     return folder / "bundle"
 
 
@@ -47,8 +54,10 @@ def test_verify_evaluates_it_again(made: Path, tiny_data: Path) -> None:
 
 
 def test_the_manifest_says_who_brought_the_companion(made: Path) -> None:
-    (companion,) = Bundle.open(made).manifest["companions"]
-    assert (companion["view"], companion["file"]) == ("odin", "odin.tflite")
+    bundle = Bundle.open(made)
+    (companion,) = bundle.manifest["companions"]
+    kind = bundle.model.path.suffix
+    assert (companion["view"], companion["file"]) == ("odin", f"odin{kind}")
     assert companion["monitors"] == ["odin"]
 
 
@@ -69,19 +78,49 @@ def test_plain_logits_are_those_of_odin_t(tiny_data: Path, tmp_path: Path) -> No
 
 
 def test_a_source_of_another_format_is_refused(tiny_data: Path, tmp_path: Path) -> None:
-    assert "built of TFLite models alone" in refused(
-        "compile", write_tiny(tmp_path / "tiny.tflite"), "--data",
-        tiny_data, "--monitor", "odin", "--float-model", write_doubling(tmp_path / "d.onnx"),
+    assert "runs as .onnx, and the model as .tflite" in refused(
+        "compile", write_tiny(tmp_path / "tiny.tflite"), "--data", tiny_data, "--monitor", "odin",
+        "--float-model", write_tiny_onnx(tmp_path / "tiny.onnx"), "--out", tmp_path / "bundle",
+    )  # fmt: skip
+
+
+def test_a_damaged_source_is_refused_in_a_sentence(tiny_data: Path, tmp_path: Path) -> None:
+    model = write_tiny(tmp_path / "tiny.tflite")
+    damaged = tmp_path / "damaged.tflite"
+    damaged.write_bytes(model.read_bytes()[:200])
+    assert "damaged.tflite" in refused(
+        "compile", model, "--data", tiny_data, "--monitor", "odin", "--float-model", damaged,
         "--out", tmp_path / "bundle",
     )  # fmt: skip
 
 
 def test_the_step_is_in_the_units_of_the_models_input() -> None:
-    assert step_of(0.002, 255, Preprocess()) == pytest.approx(0.51)
+    last, first = InputSpec("x", (4, 5, 3), "float32"), InputSpec("x", (3, 4, 5), "float32")
+    first = replace(first, layout="nchw")
+    assert steps_of(0.002, 255, Preprocess(), last).tolist() == pytest.approx([0.51])
     scaled = Preprocess(scale=1 / 255, mean=(0.5,), std=(0.25,))
-    assert step_of(0.002, 255, scaled) == pytest.approx(0.008)
-    with pytest.raises(CompileError, match="another std"):
-        step_of(0.002, 255, Preprocess(std=(1.0, 2.0, 3.0)))
+    assert steps_of(0.002, 255, scaled, first).tolist() == pytest.approx([0.008])
+    each = Preprocess(scale=-1 / 255, std=(0.1, 0.2, 0.4))
+    assert steps_of(0.002, 255, each, last).tolist() == pytest.approx([0.02, 0.01, 0.005])
+    assert steps_of(0.002, 255, each, first).shape == (3, 1, 1)
+
+
+def quantised(path: Path) -> Path:
+    """A QDQ model: codes of the input are 0.5 apart."""
+    return write_quantised_onnx(path)
+
+
+def test_codes_within_the_model_are_codes(tmp_path: Path) -> None:
+    model = open_model(quantised(tmp_path / "q.onnx"), tmp_path)
+    assert code_of(model) == 0.5
+    with pytest.raises(CompileError, match=r"is 0\.4 of a code.*use eps above 0\.25"):
+        MONITORS["odin"](eps=0.2, white=1).companion(model, Preprocess())
+
+
+def test_an_integer_onnx_model_asks_for_its_float_source(tmp_path: Path) -> None:
+    model = open_model(quantised(tmp_path / "q.onnx"), tmp_path)
+    with pytest.raises(CompileError, match="--float-model"):
+        MONITORS["odin"](eps=0.5, white=1).companion(model, Preprocess())
 
 
 def test_eps_has_limits() -> None:

@@ -1,0 +1,62 @@
+"""--float-model is to be the network that the model was made from: its answers tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.float_model import LEAST_AGREEMENT
+from edgemon.runtime.session import Session
+from tests.command_line import edgemon, refused
+from tests.quantised_onnx import image_rows, quantised, write_cnn
+
+ODIN = "odin:eps=0.05:white=6"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A float network, its QDQ form, and the float one with its classes turned round."""
+    folder = tmp_path_factory.mktemp("networks")
+    path = write_cnn(folder / "cnn.onnx", batch=1)
+    rows = np.moveaxis(image_rows(200, 1)[0], -1, 1)
+    quantised(path, "qdq_int8", rows)
+    x, y = image_rows(900, 2)
+    np.savez(folder / "rows.npz", x=x, y=y)
+    other = onnx.load(path)
+    for stored in other.graph.initializer:
+        if stored.name in ("w", "bias"):
+            turned = numpy_helper.to_array(stored)[..., ::-1]
+            stored.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(turned), stored.name))
+    onnx.save(other, folder / "turned.onnx")
+    return folder
+
+
+def compiled(folder: Path, out: Path, *more: str | Path) -> list[str | Path]:
+    return [
+        "compile", folder / "cnn_qdq_int8.onnx", "--data", folder / "rows.npz", "--monitor",
+        f"{ODIN},odin_t", "--out", out, *more,
+    ]  # fmt: skip
+
+
+def test_the_agreement_is_said_and_kept(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    found = edgemon(*compiled(folder, out, "--float-model", folder / "cnn.onnx"))
+    assert found.exit_code == 0, found.stderr
+    monitor = Bundle.open(out).manifest["monitors"][0]
+    share = monitor["details"]["answers_shared_with_float_model"]
+    assert LEAST_AGREEMENT < share <= 1
+    assert f"cnn.onnx: answers as the model on {share:.1%}" in found.stderr + found.stdout
+    scores = {m.name: m.score for m in Session(out).evaluate(image_rows(1, 3)[0][0]).monitors}
+    assert scores["odin"] < scores["odin_t"]  # more confidence
+
+
+def test_another_network_is_refused(folder: Path, tmp_path: Path) -> None:
+    told = refused(*compiled(folder, tmp_path / "bundle", "--float-model", folder / "turned.onnx"))
+    assert "turned.onnx: answers as the model on" in told
+    assert "less than 90%: it is another network" in told
+    assert not (tmp_path / "bundle").exists()
