@@ -58,6 +58,10 @@ def probes() -> Iterator[Probe]:
         for dtype in dtypes:
             for length in lengths:
                 yield _probe(f"{name} of {dtype}[{length}]", dtype, length, add)
+    for name, dtypes, lengths in _OF_TWO:
+        for dtype in dtypes:
+            for length in lengths:
+                yield _probe(f"{name} of {dtype}[{length}]", dtype, length, _two(name), taps=2)
     for name, dtypes, shapes, make in _SHAPED:
         for dtype in dtypes:
             for length, size in shapes:
@@ -70,7 +74,7 @@ def single_ops() -> Iterator[tuple[Probe, Probe]]:
         nodes = probe.program.nodes
         if len(nodes) == 2:  # the other one is the predicted class
             tap = probe.program.taps[1]
-            yield probe, _nothing(tap.dtype, tap.length)
+            yield probe, _nothing(tap.dtype, tap.length, len(probe.program.taps) - 1)
 
 
 def sweeps() -> Iterator[Sweep]:
@@ -93,13 +97,15 @@ def _forest(trees: int) -> Add:
     return _trees((trees, 6))
 
 
-def _nothing(dtype: str, length: int) -> Probe:
-    return _probe("nothing", dtype, length, lambda _b, _x, _p: None)
+def _nothing(dtype: str, length: int, taps: int = 1) -> Probe:
+    return _probe("nothing", dtype, length, lambda _b, _x, _p: None, taps=taps)
 
 
-def _probe(name: str, dtype: str, length: int, add: Add) -> Probe:
+def _probe(name: str, dtype: str, length: int, add: Add, *, taps: int = 1) -> Probe:
+    """``taps``: how many of the type, x first."""
     scale = 1.0 if dtype == "float32" else 0.1
-    builder = Builder([Tap("classes", "int8", CLASSES, 0.1), Tap("x", dtype, length, scale)])
+    given = [Tap(tensor, dtype, length, scale) for tensor in ("x", "y")[:taps]]
+    builder = Builder([Tap("classes", "int8", CLASSES, 0.1), *given])
     predicted = builder.node("argmax", 0)
     add(builder, 1, predicted)  # it is run although no score needs it
     return Probe(name, builder.program(predicted, [Monitor("predicted", predicted, 99, 99)]))
@@ -115,6 +121,10 @@ def _chain(count: int) -> Add:
 
 def _op(op: str, tables: Callable[[Builder, int], Sequence[Array]] = lambda _b, _x: []) -> Add:
     return lambda b, x, _: b.node(op, x, tables=tables(b, x))
+
+
+def _two(op: str) -> Add:
+    return lambda b, x, _: b.node(op, x, x + 1)
 
 
 def _gather(b: Builder, x: int) -> list[Array]:
@@ -286,6 +296,7 @@ _OPS: tuple[tuple[str, tuple[str, ...], tuple[int, ...], Add], ...] = (
     ("exp", FLOATS, _LENGTHS, _op("exp")),
     ("log", FLOATS, _LENGTHS, _op("log")),
 )
+_OF_TWO = (("squared_error", _EVERY, (*_LENGTHS, 3072)),)  # of two taps
 _SHAPED: tuple[
     tuple[str, tuple[str, ...], tuple[tuple[int, Any], ...], Callable[[Any], Add]], ...
 ] = (

@@ -1,6 +1,6 @@
 /* What somebody would write by hand for each op: plain loops, which the compiler may vectorise as
  * it likes within C. Every function has the tables of the op as FORMAT.md orders them, and s:
- * length of x, of the result, rows or channels, class. Sums of floats go from the first to the last
+ * length of x, of the result, rows or channels, class. A second tap comes before the tables. Sums of floats go from the first to the last
  * term. */
 #include <float.h>
 #include <math.h>
@@ -99,6 +99,21 @@
     }
 
 EVERY_TYPE(VECTORS)
+
+#define SQUARED_ERROR(suffix, in, wide, total)                                                     \
+    PLAIN(squared_error_##suffix) {                                                                \
+        const in *x = input, *y = t[0];                                                            \
+        total sum = 0;                                                                             \
+        for (int64_t i = 0; i < s[0]; i++) {                                                       \
+            const wide apart = (wide)((wide)x[i] - (wide)y[i]);                                    \
+            sum += (total)apart * apart;                                                           \
+        }                                                                                          \
+        *(total *)output = sum;                                                                    \
+    }
+
+SQUARED_ERROR(int8, int8_t, int32_t, int64_t)
+SQUARED_ERROR(int16, int16_t, int32_t, int64_t)
+SQUARED_ERROR(float32, float, float, float)
 
 #define AFFINE(suffix, in, weight_type, wide)                                                      \
     PLAIN(affine_##suffix) {                                                                       \

@@ -91,8 +91,9 @@ def _measured(
         return
     shape = [x.shape[1], wanted.shape[1], 0, int(values[program.predicted][-1, 0])]
     out = np.zeros(wanted.shape[1], wanted.dtype)
-    tables = [np.ascontiguousarray(t) for t in node.tables]
-    size = x.nbytes // len(x) + _read_bytes(node)
+    others = [values[i][-1] for i in node.inputs[1:] if 1 < i < len(taps)]  # of the last row
+    tables = [np.ascontiguousarray(t) for t in (*others, *node.tables)]
+    size = x.nbytes // len(x) + sum(v.nbytes for v in others) + _read_bytes(node)
     timers = [
         *(r.timer(p.program, taps) for r in runtimes for p in (probe, base)),
         plain.timer(name, x, tables, shape, out), plain.stream(size),

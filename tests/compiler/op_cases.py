@@ -275,6 +275,7 @@ CASES: dict[str, tuple[tuple[str, ...], Add]] = {
     "concat": ((*INTEGERS, *FLOAT), _concat),
     "hamming": ((*INTEGERS, *FLOAT), _hamming),
     "clip": ((*INTEGERS, *FLOAT), _clip),
+    "squared_error": ((*INTEGERS, *FLOAT), _one("squared_error", second=True)),
 }
 NAMES = [(op, dtype) for op, (dtypes, _) in CASES.items() for dtype in dtypes]
 
@@ -282,7 +283,7 @@ NAMES = [(op, dtype) for op, (dtypes, _) in CASES.items() for dtype in dtypes]
 def program_of(op: str, dtype: str) -> Program:
     """The program of one case."""
     # A bit more, or ONNX, would not hold it.
-    narrow = op in ("sub", "reduce", "affine") or op.endswith("trees")
+    narrow = op in ("sub", "reduce", "affine", "squared_error") or op.endswith("trees")
     return Case(dtype, extreme=not narrow).program(CASES[op][1])
 
 

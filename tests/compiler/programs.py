@@ -130,6 +130,9 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     some = b.node(
         "hamming", b.tap("features"), predicted, tables=patterns(middle_of, few_bits, chosen)
     )
+    others = b.node("gather", b.tap("features"), tables=[np.array([1, 2, 5, 18], np.uint32)])
+    alike = b.node("squared_error", few, others)  # of one grid: whole numbers
+    apart = b.node("squared_error", logits, b.tap("output"))
     bound = np.array([np.percentile(real[1], 70)])
     clipped = b.node("sum", b.node("clip", b.tap("features"), tables=[bound]))
     codes = b.node("concat", b.tap("features"), few)  # integers stay integers
@@ -155,6 +158,8 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("some", some, 2, 0),
             Monitor("clipped", clipped, 10.0, -10.0),
             Monitor("looked_up", looked_up, 40, -40),
+            Monitor("alike", alike, 300.0, 90.0),
+            Monitor("apart", apart, 400.0, 150.0),
         ],
     )
 

@@ -115,7 +115,7 @@ def test_a_session_runs_the_companion(companion_bundle: Path, tiny_data: Path) -
 
 
 def test_the_first_minor_version_is_that_of_files_without(bundle: Path) -> None:
-    assert Bundle.open(bundle).artifact_bytes[10] == flat.WITHOUT_COMPANIONS
+    assert Bundle.open(bundle).artifact_bytes[10] == flat.BEFORE
 
 
 def copied(bundle: Path, to: Path) -> Path:

@@ -123,6 +123,7 @@ def float_artifact() -> bytes:
     for n in lengths:
         b.node("affine", x[n], tables=[floats(3, n), floats(3)])
         b.node("distances", x[n], tables=[floats(3, n)])
+        b.node("squared_error", x[n], b.node("exp", x[n]))
         codes = rng.integers(-128, 128, 3 * n).astype(np.int8)
         scale = np.array([0.017], np.float32)
         b.node("kernels", x[n], tables=[np.array([1, 3], np.uint32), codes, scale, floats(3)])
@@ -257,10 +258,12 @@ FORMS = {
     "sum_of_eight",
 }
 NOTHING_BEHIND = ("sum", "reduce", "logsumexp")  # the last term may be read
-ROOM_BEHIND = ("affine", "distances")  # ... always
+ROOM_BEHIND = ("affine", "distances", "squared_error")  # ... always
 
 
-@pytest.mark.parametrize("op", ["sum", "reduce", "affine", "distances", "kernels", "logsumexp"])
+@pytest.mark.parametrize(
+    "op", ["sum", "reduce", "affine", "distances", "squared_error", "kernels", "logsumexp"]
+)
 def test_known_answers_run_every_form_of_a_sum(op: str, tmp_path: Path) -> None:
     """Leaves of eight whole rows had none, nor means of channels side by side."""
     clang = need("clang")

@@ -1,4 +1,5 @@
-"""Ops with a table of weights, centres or densities (FORMAT.md sections 7.6 to 7.8)."""
+"""Ops of many products and squares: with a table of weights, centres or densities (FORMAT.md
+sections 7.6 to 7.8), and the squared error of two vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemon.compiler.program.grids import Array, Represented
-from edgemon.compiler.program.ops.op import F32, MAX_BITS, REAL, Context, Op, Parts, Value
+from edgemon.compiler.program.ops.op import BYTES, F32, MAX_BITS, REAL, Context, Op, Parts, Value
 from edgemon.compiler.program.ops.sums import float_sums, halving_sum, rowwise, squared_distances
 from edgemon.compiler.program.ops.tables import SHORT_X, WIDE_X, bits_of, finite, positive, width
 from edgemon.compiler.program.ops.transcendental import TRANSCENDENTAL, exp, log, onnx_exp, onnx_log
@@ -251,6 +252,49 @@ class Logsumexp(Op):
         return {**found, "logsumexp": x.length, "scalar": x.length, "log": groups}
 
 
+class SquaredError(Op):
+    """Sum of the squared differences of two vectors."""
+
+    def infer(self, c: Context) -> Value:
+        c.require(c.x.length == c.y.length, "needs equal lengths")
+        if c.is_float(c.x, c.y):
+            return Value(c.x.dtype, 1)
+        c.require(c.x.is_int and c.y.is_int, "needs two vectors of integers or two of floats")
+        return Value("int64", 1, _bits_of_squares(c.x, c.y))
+
+    def evaluate(self, _: Node, x: Array, y: Array) -> Array:
+        if x.dtype.kind == "f":
+            return halving_sum(np.square(np.subtract(x, y)))
+        apart = np.subtract(x, y, dtype=np.int64)
+        squares: Array = np.einsum("ij,ij->i", apart, apart)[:, None]
+        return squares
+
+    def quantise(self, q: Quantiser, node: Node) -> Represented:
+        """Whole numbers where codes of both stand for the same reals."""
+        x, y = q.inputs(node)
+        types = q.type_of(x), q.type_of(y)
+        exact = x.alike(y) and all(t.is_int for t in types)
+        if exact and _bits_of_squares(*types) <= MAX_BITS["int64"]:
+            return Represented(q.node("squared_error", x, y), x.scale**2)
+        return super().quantise(q, node)
+
+    def onnx(self, e: OnnxGraph, node: Node, x: str, y: str) -> str:
+        if node.value.is_float:
+            u = e.op("Sub", x, y)
+            return e.halving_sum(e.op("Mul", u, u), e.program.value(node.inputs[0]).length, 1)
+        u = e.op("Sub", e.cast(x, np.int64), e.cast(y, np.int64))
+        return e.reduce("ReduceSum", e.op("Mul", u, u), 1)
+
+    def parts(self, _: Node, x: Value) -> Parts:
+        if x.is_float:
+            return float_sums("distances", 1, x.length)
+        return {"vector" if x.dtype in BYTES else "reduce_scalar": x.length}
+
+
+def _bits_of_squares(x: Value, y: Value) -> int:
+    return 2 * (max(x.bits, y.bits) + 1) + width(x.length)
+
+
 OPS = (
     Affine("affine", 18, 1, {"weight": SHORT_X, "bias": WIDE_X}),
     Tables(
@@ -263,4 +307,5 @@ OPS = (
     ),
     Distances("distances", 22, 1, {"centres": WIDE_X}),
     Logsumexp("logsumexp", 23, 1, {"groups": "uint32"}),
+    SquaredError("squared_error", 29, 2),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 /*
  * Ops whose time goes into many products, squares and exponentials: affine, tables, kernels,
- * distances, logsumexp. Section 7, and 7.6 to 7.8, of FORMAT.md.
+ * distances, squared_error, logsumexp. Section 7, and 7.6 to 7.8, of FORMAT.md.
  */
 #include "em_ops.h"
 #include "em_sums.h"
@@ -200,7 +200,18 @@ EM_RUN(kernels) {
 }
 #endif
 
-/* ---- distances ------------------------------------------------------------------------------ */
+/* ---- distances, squared_error --------------------------------------------------------------- */
+
+#if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR)
+/* Of x from each of some points. */
+static EM_APART void distances_f32(em_value x, const em_f32 *points, uint32_t rows, em_f32 *out) {
+    em_rows r;
+    em_begin_rows(&r, x, points, rows);
+    for (uint32_t k = 0; k < rows; k++) {
+        out[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
+    }
+}
+#endif
 
 #if EM_HAS(DISTANCES)
 EM_TABLES(distances) {
@@ -216,10 +227,73 @@ EM_TABLES(distances) {
 EM_WORK(distances) { return em_table_at(m, node->first_table)->count; }
 
 EM_RUN(distances) {
-    em_rows r;
-    em_begin_rows(&r, x, (const em_f32 *)em_data_of(m, node, 0), node->length);
-    for (uint32_t k = 0; k < node->length; k++) {
-        ((em_f32 *)out)[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
+    distances_f32(x, (const em_f32 *)em_data_of(m, node, 0), node->length, (em_f32 *)out);
+}
+#endif
+
+#if EM_HAS(SQUARED_ERROR)
+EM_TYPES(squared_error) {
+    const int f32 = em_is_f32(c->x.dtype);
+    const uint32_t apart = em_larger(c->x.bits, c->y.bits) + 1;
+    c->result = (em_facts){f32 ? EM_F32 : EM_I64, 1, 2 * apart + em_width(c->x.length)};
+    return c->x.length == c->y.length &&
+           (f32 ? em_is_f32(c->y.dtype) : em_is_int(c->x) && em_is_int(c->y));
+}
+
+#define SQUARES_PART (UINT32_C(1) << 15) /* of differences of bytes, which add up in 31 bits */
+
+/* Of two vectors of one type of bytes: some at a time, then in 64 bits. */
+EM_INLINE int64_t squares_of_bytes(uint32_t dtype, const void *x, const void *y, uint32_t n) {
+    int64_t sum = 0;
+    for (uint32_t first = 0; first < n; first += SQUARES_PART) {
+        const uint32_t past = n - first < SQUARES_PART ? n : first + SQUARES_PART;
+        int32_t part = 0;
+        for (uint32_t i = first; i < past; i++) {
+            const int16_t apart = (int16_t)(em_int_of(dtype, x, i) - em_int_of(dtype, y, i));
+            part += apart * apart;
+        }
+        sum += part;
+    }
+    return sum;
+}
+
+/* Of two vectors of 16 bits, whose differences' squares have 32. */
+static int64_t squares_of_halfwords(const em_i16 *x, const em_i16 *y, uint32_t n) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t apart = (uint32_t)(x[i] - y[i]); /* its square is that of its magnitude */
+        sum += apart * apart;
+    }
+    return (int64_t)sum;
+}
+
+static int64_t squares_of_ints(em_value x, em_value y) {
+    int64_t sum = 0;
+    if (!EM_SMALL && x.dtype == y.dtype) {
+        switch (x.dtype) {
+        case EM_I8:
+            return squares_of_bytes(EM_I8, x.data, y.data, x.length);
+        case EM_U8:
+            return squares_of_bytes(EM_U8, x.data, y.data, x.length);
+        case EM_I16:
+            return squares_of_halfwords((const em_i16 *)x.data, (const em_i16 *)y.data, x.length);
+        default:
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < x.length; i++) {
+        const int64_t apart =
+            (int64_t)em_int_at(x.dtype, x.data, i) - em_int_at(y.dtype, y.data, i);
+        sum += apart * apart;
+    }
+    return sum;
+}
+
+EM_RUN(squared_error) {
+    if (em_is_f32(x.dtype)) {
+        distances_f32(x, (const em_f32 *)y.data, 1, (em_f32 *)out);
+    } else {
+        *(em_i64 *)out = squares_of_ints(x, y);
     }
 }
 #endif

@@ -80,6 +80,9 @@ typedef struct step_record {
     X(DISTANCES, EM_F32, 0, 5, 0, 1, 12, OF_DISTANCES, 0x1AFB4FF8)                                 \
     X(DISTANCES, EM_F32, 0, 24, 0, 1, 3, OF_DISTANCES, 0xFCCFEAAA)                                 \
     X(DISTANCES, EM_F32, 0, 70, 0, 1, 1, OF_DISTANCES, 0x13572329)                                 \
+    X(SQUARED_ERROR, EM_F32, 0, 5, 3, 5, 1, 0, 0x66958D2B)                                         \
+    X(SQUARED_ERROR, EM_F32, 0, 24, 3, 24, 1, 0, 0xFF79A87E)                                       \
+    X(SQUARED_ERROR, EM_F32, 0, 70, 3, 70, 1, 0, 0x13572329)                                       \
     X(KERNELS, EM_F32, 1, 5, 0, 1, 12, OF_KERNELS, 0x3A38B389)                                     \
     X(KERNELS, EM_F32, 1, 24, 0, 1, 3, OF_KERNELS, 0xCF597E2C)                                     \
     X(KERNELS, EM_F32, 1, 70, 0, 1, 1, OF_KERNELS, 0x475586B4)                                     \
@@ -109,6 +112,7 @@ typedef struct step_record {
     X(LOGSUMEXP, EM_F32, 0, 72, 0, 1, 4, 0, 0x9243F0EA)                                            \
     X(AFFINE, EM_F32, 0, 64, 0, 1, 1, OF_AFFINE, 0x475E4DDC)                                       \
     X(DISTANCES, EM_F32, 0, 64, 0, 1, 1, OF_DISTANCES, 0x6FD5A8CD)                                 \
+    X(SQUARED_ERROR, EM_F32, 0, 64, 3, 64, 1, 0, 0x6FD5A8CD)                                       \
     X(KERNELS, EM_F32, 1, 64, 0, 1, 1, OF_KERNELS, 0x825BD03F)                                     \
     X(SUM, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                   \
     X(SUM, EM_F32, 0, 3, 0, 1, 1, 0, 0xA0208E41)                                                   \
@@ -137,6 +141,11 @@ typedef struct step_record {
     X(DISTANCES, EM_F32, 0, 12, 0, 1, 4, OF_DISTANCES, 0x2D0FE326)                                 \
     X(DISTANCES, EM_F32, 0, 32, 0, 1, 1, OF_DISTANCES, 0x99996448)                                 \
     X(DISTANCES, EM_F32, 0, 24, 0, 1, 1, OF_DISTANCES, 0xFF79A87E)                                 \
+    X(SQUARED_ERROR, EM_F32, 0, 1, 3, 1, 1, 0, 0xC786B45D)                                         \
+    X(SQUARED_ERROR, EM_F32, 0, 3, 3, 3, 1, 0, 0xA407F9E8)                                         \
+    X(SQUARED_ERROR, EM_F32, 0, 4, 3, 4, 1, 0, 0xFE3EAC3B)                                         \
+    X(SQUARED_ERROR, EM_F32, 0, 12, 3, 12, 1, 0, 0x8856A783)                                       \
+    X(SQUARED_ERROR, EM_F32, 0, 32, 3, 32, 1, 0, 0x99996448)                                       \
     X(KERNELS, EM_F32, 1, 1, 0, 1, 12, OF_KERNELS, 0xED01C8B1)                                     \
     X(KERNELS, EM_F32, 1, 3, 0, 1, 12, OF_KERNELS, 0x36FE3F5C)                                     \
     X(KERNELS, EM_F32, 1, 4, 0, 1, 12, OF_KERNELS, 0x7E73FA47)                                     \

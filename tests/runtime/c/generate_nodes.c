@@ -86,6 +86,19 @@ static void add_clip(program *p, choices *c, uint32_t op) {
     }
 }
 
+static void add_squared_error(program *p, choices *c, uint32_t op) {
+    const uint32_t i = pick(p, c, INT | REAL, 0);
+    if (i == NONE) {
+        return;
+    }
+    const value *x = &p->values[i];
+    const uint32_t k = pick(p, c, kinds_beside(x, INT), x->length);
+    const uint32_t bits = k == NONE ? 0 : 2 * more_bits(x, &p->values[k]) + width(x->length);
+    if (k != NONE && (x->dtype == EM_F32 || bits <= 62)) {
+        add(p, op, x->dtype == EM_F32 ? EM_F32 : EM_I64, 1, i, k, bits);
+    }
+}
+
 static void add_omit(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, WORD | REAL, 0);
     const uint32_t k = i == NONE ? NONE : pick_class(p, c, p->values[i].length);
@@ -161,4 +174,5 @@ const generator GENERATORS[OPS] = {
     [CONCAT] = {INT | REAL, add_of_two},
     [HAMMING] = {INT | REAL, add_hamming},
     [CLIP] = {INT | REAL, add_clip},
+    [SQUARED_ERROR] = {INT | REAL, add_squared_error},
 };

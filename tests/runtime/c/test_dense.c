@@ -1,4 +1,4 @@
-/* The ops 15 to 26: by hand on good tables, and one bad file a rule. */
+/* The ops 15 to 26, and 29: by hand on good tables, and one bad file a rule. */
 #include "check.h"
 #include "evaluated.h"
 
@@ -24,7 +24,9 @@ enum {
     N_HAMMING_F32,
     N_HAMMING_NONE,
     N_CLIP,
-    N_CLIP_F32
+    N_CLIP_F32,
+    N_SQUARES,
+    N_SQUARES_F32
 };
 enum {
     T_INDEX,
@@ -141,6 +143,11 @@ static void add_clip_nodes(void) {
     add_node(&b, CLIP, EM_F32, 4, REALS, NONE, 0);
 }
 
+static void add_squared_error_nodes(void) {
+    add_node(&b, SQUARED_ERROR, EM_I64, 1, CODES, VALUE(N_CLIP), 18);
+    add_node(&b, SQUARED_ERROR, EM_F32, 1, REALS, VALUE(N_CLIP_F32), 0);
+}
+
 /* One node wants one number and gets two: set it right here, or leave it as a bad file. */
 static void make(artifact *a) {
     start(&b);
@@ -150,6 +157,7 @@ static void make(artifact *a) {
     add_float_nodes();
     add_hamming_nodes();
     add_clip_nodes();
+    add_squared_error_nodes();
     add_monitor(&b, VALUE(N_SELECT), (em_number){.i = 100}, (em_number){.i = 100});
     finish(&b, VALUE(N_EXCEEDS), a);
     set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_MAX));
@@ -200,6 +208,8 @@ static void results_by_hand(void) {
     EXPECT(i32(&b, N_CLIP, 2), 4);
     EXPECT_F32(f32(&b, N_CLIP_F32, 0), 0.5f);
     EXPECT_F32(f32(&b, N_CLIP_F32, 3), 1.5f);
+    EXPECT(i64(&b, N_SQUARES, 0), 15130);
+    EXPECT_F32(f32(&b, N_SQUARES_F32, 0), 6.5f);
     EXPECT(result.predicted_class, 1);
     EXPECT(result.verdict, EM_ALARM);
 }
@@ -345,6 +355,11 @@ static void unaligned_tap_is_a_fault(void) {
       set16(FIELD(NODES, N_CLIP, 22), 31))                                                         \
     X(CLIP_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_UPPER, 0), EM_F32))                            \
     X(CLIP_NAN, EM_E_VALUE, set32(CONTENT(T_UPPER_F32, 0), F32_NAN))                               \
+    X(SQUARES_BITS, EM_E_BITS, set16(FIELD(NODES, N_SQUARES, 22), 17))                             \
+    X(SQUARES_DTYPE, EM_E_NODE, set16(FIELD(NODES, N_SQUARES, 2), EM_I32))                         \
+    X(SQUARES_OF_TWO_LENGTHS, EM_E_NODE, set32(FIELD(NODES, N_SQUARES, 12), VALUE(N_GATHER)))      \
+    X(SQUARES_OF_INTEGERS_AND_FLOATS, EM_E_NODE, set32(FIELD(NODES, N_SQUARES, 12), REALS))        \
+    X(SQUARES_OF_FLOATS_AND_INTEGERS, EM_E_NODE, set32(FIELD(NODES, N_SQUARES_F32, 12), CODES))    \
     X(TABLES_ORIGIN_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_ORIGIN, 0), EM_I32))                  \
     X(TABLES_RATE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_RATE, 0), EM_I32))                      \
     X(TABLES_SHAPE_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_SHAPE, 0), EM_I32))                    \

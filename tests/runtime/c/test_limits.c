@@ -81,6 +81,23 @@ static em_status open_lut(uint32_t entries) {
     return open_built(&b, predicted);
 }
 
+/* The squared error of n numbers of 30 bits. */
+static em_status open_squared_error(uint32_t n) {
+    static builder b;
+    const uint32_t index[] = {0, 0};
+    const int32_t entries[] = {1 << 30}, base[] = {0};
+    start(&b);
+    add_tap(&b, EM_I8, 1);
+    const uint32_t predicted = add_node(&b, ARGMAX, EM_I32, 1, 0, NONE, 0);
+    add_table(&b, EM_U32, n, index);
+    const uint32_t codes = add_node(&b, GATHER, EM_I32, n, 0, NONE, 7);
+    add_table(&b, EM_I32, 1, entries);
+    add_table(&b, EM_I32, 1, base);
+    const uint32_t wide = add_node(&b, LUT, EM_I32, n, codes, NONE, 30);
+    add_node(&b, SQUARED_ERROR, EM_I64, 1, wide, wide, 61 + n);
+    return open_built(&b, predicted);
+}
+
 /* `omit` of x by an argmax over LOGITS or over PIXELS. */
 static em_status open_omit(em_dtype dtype, uint32_t x, uint32_t y) {
     static builder b;
@@ -174,7 +191,8 @@ static void files_of_their_own(void) {
     static const uint32_t on_one[] = {ARGMAX, MAX,     LUT,    SUM,    EXP,    LOG,
                                       TREES,  EXCEEDS, GATHER, REDUCE, AFFINE, DENSITY_TABLES,
                                       CLIP};
-    static const uint32_t on_two[] = {SUB, MUL, DIV, BOXES, OMIT, SELECT, CONCAT, HAMMING};
+    static const uint32_t on_two[] = {SUB,    MUL,    DIV,     BOXES,        OMIT,
+                                      SELECT, CONCAT, HAMMING, SQUARED_ERROR};
     for (uint32_t i = 0; i < sizeof on_one / sizeof *on_one; i++) {
         expect_int("open_on_i64", (int)on_one[i], "em_open", open_on_i64(on_one[i], 0), EM_E_NODE);
     }
@@ -201,7 +219,9 @@ static void limits(void) {
     EXPECT(open_sub_of(29), EM_OK);
     EXPECT(open_sub_of(30), EM_E_BITS); /* N8 */
     EXPECT(open_add_chain(32), EM_OK);
-    EXPECT(open_add_chain(33), EM_E_BITS); /* N8 */
+    EXPECT(open_add_chain(33), EM_E_BITS);    /* N8 */
+    EXPECT(open_squared_error(1), EM_OK);     /* 62 bits */
+    EXPECT(open_squared_error(2), EM_E_BITS); /* N8 */
     EXPECT(open_i16_box(1 << 14), EM_OK);
     EXPECT(open_i16_box((1 << 14) + 1), EM_E_BITS); /* B5 */
     EXPECT(open_lut(1), EM_OK);

@@ -115,7 +115,9 @@ def program() -> Program:
     score = floats(b, rng, 1, ids)
     apart = b.node("max", b.node("sub", 2, b.node("max", 0)))
     beside = b.node("max", b.node("concat", 3, b.node("sub", 4, b.node("max", 3))))
+    redrawn = b.node("squared_error", 0, 3)
     scores = {"real": score, "wide": ids["add"], "apart": apart, "beside": beside}
+    scores |= {"redrawn": redrawn}
     scores |= {
         op: ids[op]
         for op in (
