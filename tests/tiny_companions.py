@@ -1,12 +1,18 @@
-"""Companions of the tiny classifier, small enough to check by hand."""
+"""Companions of the tiny classifier and of images, small enough to check by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import flatbuffers
+import numpy as np
 import onnx
+from ai_edge_litert import schema_py_generated as schema
 from onnx import TensorProto, helper
+
+from edgemon.runtime.preprocess import InputSpec
 
 
 def write_doubling(path: Path, entry: Sequence[int] = (1, 4), made: str = "Add") -> Path:
@@ -38,3 +44,41 @@ def _write(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def write_blurring(path: Path, spec: InputSpec, scale: float = 0.0) -> Path:
+    """An image (1, h, w, c) of int8 -> the mean around each pixel, in codes of the same scale or
+    of this one."""
+    own, pool, step = _codes("x", spec, spec.scale), schema.Pool2DOptionsT(), schema.OperatorT()
+    pool.padding, pool.strideW, pool.strideH = schema.Padding.SAME, 1, 1
+    pool.filterWidth = pool.filterHeight = 3
+    step.opcodeIndex, step.inputs, step.outputs = 0, [0], [1]
+    step.builtinOptionsType = schema.BuiltinOptions.Pool2DOptions
+    step.builtinOptions = pool
+    again = schema.OperatorT()
+    again.opcodeIndex, again.inputs, again.outputs = 1, [1], [2]
+    again.builtinOptionsType = schema.BuiltinOptions.QuantizeOptions
+    again.builtinOptions = schema.QuantizeOptionsT()
+    graph, model = schema.SubGraphT(), schema.ModelT()
+    blurred, last = _codes("blurred", spec, spec.scale), _codes("coarse", spec, scale or 1.0)
+    graph.tensors, graph.inputs = [own, blurred, *([last] if scale else [])], [0]
+    graph.operators, graph.outputs = ([step, again], [2]) if scale else ([step], [1])
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    for builtin in (schema.BuiltinOperator.AVERAGE_POOL_2D, schema.BuiltinOperator.QUANTIZE):
+        code = schema.OperatorCodeT()
+        code.builtinCode = code.deprecatedBuiltinCode = builtin
+        code.version = 2
+        model.operatorCodes = [*(model.operatorCodes or []), code]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path.write_bytes(builder.Output())
+    return path
+
+
+def _codes(name: str, spec: InputSpec, scale: float) -> Any:
+    tensor: Any = schema.TensorT()
+    tensor.name, tensor.shape, tensor.buffer = name, list(spec.tensor_shape), 0
+    tensor.type, tensor.quantization = schema.TensorType.INT8, schema.QuantizationParametersT()
+    tensor.quantization.scale = np.array([scale], np.float32)
+    tensor.quantization.zeroPoint = np.array([spec.zero_point], np.int64)
+    return tensor

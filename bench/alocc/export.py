@@ -6,6 +6,7 @@ itself: ARG_MAX takes the first on a tie, as edgemon does.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -76,8 +77,7 @@ def companion(
     converter.representative_dataset = lambda: _sample(sample, classes, ends, scores is None)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = converter.inference_output_type = types[ends.dtype]
-    content: bytes = converter.convert()
-    return content if scores is None else _by_largest(content, *scores)
+    return _finished(converter.convert(), scores)
 
 
 def _sample(
@@ -91,11 +91,48 @@ def _sample(
         yield [value] if alone else [value, chosen]
 
 
-def _by_largest(content: bytes, dtype: str, shape: tuple[int, ...]) -> bytes:
-    """The same model, with the classifier's output as an input in place of the class."""
+def _finished(content: bytes, scores: tuple[str, tuple[int, ...]] | None) -> bytes:
+    """The same model, with the classifier's output as an input in place of the class, and the
+    redrawn image in the codes of the given one, so that the two can be compared code by code."""
     from ai_edge_litert import schema_py_generated as schema
 
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    _in_codes_of_the_input(model, schema)
+    if scores is not None:
+        _by_largest(model, schema, *scores)
+    model.signatureDefs = []
+    builder = flatbuffers.Builder(len(content))
+    builder.Finish(model.Pack(builder), FILE_IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _in_codes_of_the_input(model: Any, schema: Any) -> None:
+    (graph,) = model.subgraphs
+    given = next(graph.tensors[i] for i in graph.inputs if len(graph.tensors[i].shape) == 4)
+    drawn = graph.tensors[graph.outputs[0]]
+    if given.type == schema.TensorType.FLOAT32 or _grid(given) == _grid(drawn):
+        return
+    last = copy.copy(drawn)
+    last.name, last.buffer, last.quantization = b"redrawn", 0, copy.copy(given.quantization)
+    graph.tensors.append(last)
+    code = schema.OperatorCodeT()
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.QUANTIZE
+    code.version = 2  # from codes to codes
+    model.operatorCodes.append(code)
+    step = schema.OperatorT()
+    step.opcodeIndex = len(model.operatorCodes) - 1
+    step.inputs, step.outputs = [graph.outputs[0]], [len(graph.tensors) - 1]
+    step.builtinOptionsType = schema.BuiltinOptions.QuantizeOptions
+    step.builtinOptions = schema.QuantizeOptionsT()
+    graph.operators.append(step)
+    graph.outputs = [len(graph.tensors) - 1]
+
+
+def _grid(tensor: Any) -> tuple[float, int]:
+    return float(tensor.quantization.scale[0]), int(tensor.quantization.zeroPoint[0])
+
+
+def _by_largest(model: Any, schema: Any, dtype: str, shape: tuple[int, ...]) -> None:
     (graph,) = model.subgraphs
     index = next(i for i in graph.inputs if graph.tensors[i].type == schema.TensorType.INT32)
     scores, axis = schema.TensorT(), schema.TensorT()
@@ -119,7 +156,3 @@ def _by_largest(content: bytes, dtype: str, shape: tuple[int, ...]) -> bytes:
     search.builtinOptions = options
     graph.operators.insert(0, search)
     graph.inputs = [len(graph.tensors) - 2 if i == index else i for i in graph.inputs]
-    model.signatureDefs = []
-    builder = flatbuffers.Builder(len(content))
-    builder.Finish(model.Pack(builder), FILE_IDENTIFIER)
-    return bytes(builder.Output())

@@ -29,7 +29,7 @@ from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.views import MIRRORED
+from edgemon.runtime.views import MIRRORED, OF_COMPANION
 
 Parts = Splits[Recording]
 Floats = npt.NDArray[np.float64]
@@ -49,8 +49,9 @@ def check_monitor(estimator: MonitorEstimator, *, sees_errors: bool = True) -> N
 
     The rows are those of a made-up classifier that errs where its 12 features lie between two of
     its 4 classes, as int8 and as float32. They have the taps ``output``, ``logits``, ``features``,
-    ``features@mirror`` and ``logits@odin``; where the estimator has no taps yet, it gets what comes
-    next to its ``default_taps``. Parameters ``from_model`` must be set where it needs them.
+    ``features@mirror``, ``logits@odin`` and ``features@companion``; where the estimator has no taps
+    yet, it gets what comes next to its ``default_taps``. Parameters ``from_model`` must be set
+    where it needs them.
 
     Args:
         estimator: not fitted; it stays as it is.
@@ -84,7 +85,8 @@ def _with_taps(estimator: MonitorEstimator) -> MonitorEstimator:
         r if r in ("output", "logits", "logits@odin") else "features"
         for r in estimator.default_taps
     ]
-    wanted += ["features@mirror" for r in estimator.default_taps if r.endswith(MIRRORED)]
+    for suffix in (MIRRORED, OF_COMPANION):
+        wanted += [f"features{suffix}" for r in estimator.default_taps if r.endswith(suffix)]
     if not estimator.taps:
         taps = tuple(dict.fromkeys(wanted or ["features"]))[: estimator.most_taps]
         estimator.set_params(taps=taps)

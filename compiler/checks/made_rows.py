@@ -11,14 +11,14 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.views import MIRROR, ODIN
+from edgemon.runtime.views import COMPANION, MIRROR, ODIN
 
 CLASSES, WIDTH = 4, 12
 
 
 def taps_for(dtype: str) -> tuple[Tap, ...]:
-    """Output, logits and features of a classifier, features of the mirrored image and
-    logits of a step to more confidence."""
+    """Output, logits and features of a classifier, features of the mirrored image, logits of a
+    step to more confidence, and features as a companion redraws them."""
     if dtype == "float32":
         output, logits, features = (
             Tap(n, dtype, k)
@@ -29,7 +29,8 @@ def taps_for(dtype: str) -> tuple[Tap, ...]:
         output = Tap("output", dtype, CLASSES, 1 / 256, -128)
         logits = Tap("logits", dtype, CLASSES, scale, 5)
         features = Tap("features", dtype, WIDTH, scale, -128)
-    return output, logits, features, replace(features, view=MIRROR), replace(logits, view=ODIN)
+    views = (features, MIRROR), (logits, ODIN), (features, COMPANION)
+    return output, logits, features, *(replace(tap, view=view) for tap, view in views)
 
 
 def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
@@ -41,7 +42,9 @@ def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
     logits = features @ centres.T / 4
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     mirrored = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
-    real = (p / p.sum(axis=1, keepdims=True), logits, features, mirrored, 1.25 * logits)
+    redrawn = np.maximum(centres[logits.argmax(axis=1)], 0)  # as usual of the answered class
+    given = p / p.sum(axis=1, keepdims=True)
+    real = (given, logits, features, mirrored, 1.25 * logits, redrawn)
     taps = taps_for(dtype)
     folder.mkdir(parents=True, exist_ok=True)
     files = []

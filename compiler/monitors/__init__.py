@@ -6,6 +6,7 @@ from typing import Any
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import registry
+from edgemon.compiler.monitors.alocc import ReconstructionMonitor
 from edgemon.compiler.monitors.box.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
@@ -43,6 +44,7 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
     PrototypesMonitor,
     PrototypeOddsMonitor,
     DensityMonitor,
+    ReconstructionMonitor,
     ForestMonitor,
     BoostedOpinionMonitor,
     ErrorsMonitor,

@@ -88,6 +88,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     most_taps: ClassVar[int | None] = 1  # None: any number
     reads_layers: ClassVar[bool] = True  # does a bare ``--taps RULE`` mean this monitor too?
     companion_view: ClassVar[str] = ""  # "odin" or "companion": see ``companion``
+    companion_source: ClassVar[str] = ""  # of one that needs --companion: who makes the file
     needs: ClassVar[Needs] = Needs.NOTHING
     limits: ClassVar[dict[str, tuple[float, float]]] = {}  # of settings: least, most
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # of settings that are words

@@ -111,6 +111,12 @@ def _companions(
                 f"monitor {estimator.kind!r} brings another companion than {found[view].source}, "
                 f"and an artifact has one for {SUFFIXES[view]}: compile them apart"
             )
+    for estimator in estimators:
+        if estimator.companion_source and estimator.companion_view not in found:
+            raise CompileError(
+                f"monitor {estimator.kind!r} needs a companion model, "
+                f"{estimator.companion_source}: give its file with --companion"
+            )
     return found
 
 

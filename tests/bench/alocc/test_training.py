@@ -23,7 +23,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return out, document("alocc", "train", MODEL, "--data", f"{DATA}[0:300]", "--out", out, *FEW)
 
 
-def test_codes_of_its_input_are_those_of_the_classifier(made: tuple[Path, Any]) -> None:
+def test_codes_of_both_images_are_those_of_the_classifier(made: tuple[Path, Any]) -> None:
     own = TfliteModel.open(Path(MODEL)).input
     graph = TfliteModel.open(made[0]).graph
     image, scores = sorted((graph.tensors[i] for i in graph.inputs), key=lambda t: -t.length)
@@ -32,6 +32,7 @@ def test_codes_of_its_input_are_those_of_the_classifier(made: tuple[Path, Any]) 
     assert (scores.dtype, scores.length) == ("int8", made_classes())
     (redrawn,) = (graph.tensors[i] for i in graph.outputs)
     assert (redrawn.dtype, redrawn.length) == ("int8", 64)
+    assert (redrawn.scale, redrawn.zero_point) == (image.scale, image.zero_point)
 
 
 def test_its_ops_are_built_in_and_integer(made: tuple[Path, Any]) -> None:

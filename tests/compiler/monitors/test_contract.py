@@ -24,6 +24,7 @@ TAPS = {
     **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
     **dict.fromkeys(("errors", "scod"), ("features", "logits")),
     "odin": ("logits@odin",),
+    "alocc": ("features", "features@companion"),
     "mirror": ("features", "features@mirror"),
     "fdbd": ("features", "logits"),
     "react": ("features", "logits"),
