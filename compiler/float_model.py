@@ -76,5 +76,10 @@ def require_agreement(path: Path, share: float, rows: int) -> None:
         )
 
 
+def takes_float_model(estimators: Sequence[MonitorEstimator]) -> bool:
+    """Does any of them take a gradient?"""
+    return bool(_takers(estimators))
+
+
 def _takers(estimators: Sequence[MonitorEstimator]) -> list[GradientOdinMonitor]:
     return [e for e in estimators if isinstance(e, GradientOdinMonitor)]

@@ -31,10 +31,14 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         with reporter.stage(f"{case.name}: reading the data"):
             data = load_rows(case, root, label_map(model.n_classes, case.label_order), scratch,
                              reporter, model.input)  # fmt: skip
-        estimators, refused, tensors = with_taps(case, model, options.seed)
+        estimators, refused, tensors = with_taps(
+            case, root, model, data.pool[0], options.seed, reporter
+        )
         recorder = CaseRecorder(case, model, tensors, data.fit, scratch, options.workers, reporter)
         rows = _record(recorder, data)
-        model_us = costs.model_us(model, data.pool[0], Preprocess.parse(case.preprocess))
+        preprocess = Preprocess.parse(case.preprocess)
+        model_us = costs.model_us(model, data.pool[0], preprocess)
+        beside = costs.companions(recorder.companions, model, data.pool[0], preprocess)
         panel = Panel(rows, splits_of(case, rows, options.seed), case.has_fixed_split, options)
         found: dict[str, Document] = {name: {"left_out": why} for name, why in refused.items()}
         with reporter.stage(f"{case.name}: judging") as progress:
@@ -45,9 +49,10 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         with reporter.stage(f"{case.name}: timing") as progress:
             programs = [content.pop("program") for content in judged]
             times = costs.nanoseconds(programs, rows.pool[0], progress)
-    for content, ns in zip(judged, times, strict=True):
+    for content, ns, program in zip(judged, times, programs, strict=True):
         content["nanoseconds"] = ns
-        content["share_of_model"] = content["second_inference"] + ns / 1e3 / model_us
+        content["share_of_model"] = costs.share_of_model(program, ns, beside, model_us)
+        content.update(costs.companion_json(program, beside))
     wrong = rows.wrong
     return {
         "name": case.name, "group": case.group, "model": case.model,

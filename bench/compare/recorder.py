@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from edgemon.bench.compare.spec import Case
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.float_model import compare_answers, give_float_model
 from edgemon.compiler.models.graph import Tensor
-from edgemon.compiler.models.model import Model
+from edgemon.compiler.models.model import CompanionFile, Model
 from edgemon.compiler.models.tap_rules import suggest, tap_of
 from edgemon.compiler.monitors import MonitorEstimator, parse
 from edgemon.compiler.recording.recorder import SAMPLE, settled
@@ -47,6 +49,11 @@ class CaseRecorder:
         self.output = self._tapped.taps[0].name
         self.logits = tap_of(logits[0]).name if logits else self.output
 
+    @property
+    def companions(self) -> tuple[CompanionFile, ...]:
+        """Models beside the model that the monitors need."""
+        return self._tapped.companions
+
     def record(self, data: Dataset, name: str) -> Recording:
         """All rows; files stay in the scratch folder."""
         with self._reporter.stage(
@@ -65,19 +72,40 @@ class CaseRecorder:
 
 
 def with_taps(
-    case: Case, model: Model, seed: int
+    case: Case, root: Path, model: Model, calibrate: Dataset, seed: int, reporter: Reporter
 ) -> tuple[dict[str, MonitorEstimator], dict[str, str], tuple[Tensor, ...]]:
-    """Estimators that this model suits, why others do not, and all tensors to tap."""
+    """Estimators that this model suits, why others do not, and all tensors to tap. Rows of
+    ``calibrate`` tell whether a float model is that of the model."""
+    preprocess = Preprocess.parse(case.preprocess)
+    kernels = model.kernels(targets.load(targets.DEFAULT).kernels)
     estimators: dict[str, MonitorEstimator] = {}
     refused: dict[str, str] = {}
     tensors: list[Tensor] = [model.graph.tensors[model.graph.outputs[0]]]
     for name in case.monitors:
         (estimator,) = parse(name, seed=seed)
         try:
-            chosen = assign_taps(model, [estimator], "", Preprocess.parse(case.preprocess))
+            give_float_model(
+                [estimator], None, root / case.float_model if case.float_model else None
+            )
+            for sentence in compare_answers([estimator], model, calibrate, preprocess, kernels):
+                reporter.note(f"{case.name}: {name}: {sentence}")
+            chosen = assign_taps(model, [estimator], "", preprocess)
+            _require_same_companions(name, chosen, tensors)
         except CompileError as error:
             refused[name] = str(error)
             continue
         estimators[name] = estimator
         tensors += [t for t in chosen if t not in tensors]
     return estimators, refused, tuple(tensors)
+
+
+def _require_same_companions(name: str, chosen: Iterable[Tensor], before: Iterable[Tensor]) -> None:
+    """Raises CompileError for a monitor that brings another companion than those before it: the
+    rows of a case are recorded once."""
+    there = {t.companion.view: t.companion for t in before if t.companion is not None}
+    for mine in (t.companion for t in chosen if t.companion is not None):
+        if mine.view in there and there[mine.view].content != mine.content:
+            raise CompileError(
+                f"{name} brings another companion of the view {mine.view} than a monitor before it "
+                "in this case: put it in a case of its own"
+            )

@@ -69,9 +69,16 @@ def _case(terminal: Terminal, case: Document) -> None:
     second = [m["monitor"] for m in judged if m["second_inference"]]
     if second:
         terminal.note(
-            f"{', '.join(second)}: a second inference of the model for each image, on the mirrored "
+            f"{', '.join(second)}: a second inference of the model for each image, on another "
             "image, is part of the share of the model, not of the ns"
         )
+    for m in judged:
+        if "companion_bytes" in m:
+            terminal.note(
+                f"{m['monitor']}: a companion model of {m['companion_bytes']:,} bytes, that takes "
+                f"{m['companion_us']:,.0f} us an image, is part of the share of the model, not of "
+                "the bytes and ns"
+            )
     for m in judged:
         if m.get("ties_broken"):
             raw = m["raw_certified"]["certified.mcc"]["mean"]

@@ -3,6 +3,7 @@
 [defaults]                    # keys that every case has unless it gives its own
 [[case]]
 name = "resnet8"              # or a list of names: one case each, {name} in paths stands for it
+float_model = "float.tflite"  # of an integer model: whose gradient the monitor odin takes
 group = "cifar10"             # cases that are averaged together
 model = "models/resnet8.tflite"
 fit = "train.npz"             # data as ``edgemon compile`` takes it, or a folder of x.csv, y.csv
@@ -28,6 +29,7 @@ from typing import Any
 
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
+from edgemon.compiler.float_model import takes_float_model
 from edgemon.compiler.monitors import parse
 from edgemon.runtime.preprocess import Preprocess
 
@@ -53,6 +55,7 @@ class Case:
     novel: tuple[str, ...] = ()
     group: str = ""
     rows_group: str = ""
+    float_model: str = ""
 
     @property
     def has_fixed_split(self) -> bool:
@@ -143,6 +146,8 @@ def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
     for text in case.monitors:  # before anything is run
         if len(parse(text)) != 1:
             raise BenchError(f"{where}: monitors: write each monitor as a text of its own")
+    if case.float_model and not any(takes_float_model(parse(text)) for text in case.monitors):
+        raise BenchError(f"{where}: float_model goes with the monitor odin, which is not there")
     Preprocess.parse(case.preprocess)
     return case
 

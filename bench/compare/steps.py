@@ -34,7 +34,8 @@ class CaseStep:
     def key(self) -> str:
         case = self.case
         data = filter(None, (case.fit, case.pool, case.calibrate, case.test, *case.novel))
-        files = [self.root / case.model, *(f for d in data for f in files_below(d, self.root))]
+        models = [self.root / name for name in (case.model, case.float_model) if name]
+        files = [*models, *(f for d in data for f in files_below(d, self.root))]
         options = replace(self.options, workers=1)  # of how many decides nothing
         return content.key((FORMAT, case, options), files)
 

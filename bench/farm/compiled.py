@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import blocks
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.evaluation import Evaluation, Verdict
-from edgemon.runtime.monitor import Monitor
+from edgemon.runtime.monitor import CompanionInfo, Monitor
 
 CERTIFIED, NATIVE = "certified", "native"
 
@@ -58,18 +59,18 @@ class Compiled:
     @classmethod
     def of(
         cls, estimator: MonitorEstimator, output: str, logits: str, rows: Splits[Recording],
-        promise: Promise, seed: int,
+        promise: Promise, seed: int, companions: Sequence[CompanionInfo] = (),
     ) -> Compiled:  # fmt: skip
-        """Raises CompileError if it cannot learn from these rows. The test rows of ``rows`` decide
-        nothing."""
+        """``companions``: of the recorded model. Raises CompileError if it cannot learn from these
+        rows. The test rows of ``rows`` decide nothing."""
         fitted = fit_monitors(
             [estimator], output, rows, promise, rule="guaranteed", logits=logits, seed=seed,
             times=costs.times(),
         )  # fmt: skip
-        found = {CERTIFIED: artifact(fitted.program)}
+        found = {CERTIFIED: artifact(fitted.program, companions)}
         plain = lowered([estimator], rows.fit.taps, output)
         if plain.scores[0].alarm_above is not None:
-            found[NATIVE] = artifact(plain.quantised())
+            found[NATIVE] = artifact(plain.quantised(), companions)
         return cls(found)
 
     @property
@@ -85,19 +86,23 @@ class Compiled:
 
     def properties(self) -> dict[str, Any]:
         """What the document says of it."""
-        return {**properties(self.program), "native": NATIVE in self.artifacts}
+        beside = flat.read(self.artifacts[CERTIFIED]).companions
+        return {**properties(self.program, beside), "native": NATIVE in self.artifacts}
 
     def content(self) -> bytes:
         """What its verdicts depend on."""
         return b"".join(k.encode() + v for k, v in self.artifacts.items())
 
 
-def properties(program: Program) -> dict[str, Any]:
-    """Of the first monitor alone."""
+def properties(program: Program, companions: Sequence[CompanionInfo]) -> dict[str, Any]:
+    """Of the first monitor alone; ``companions`` of the artifact."""
+    alone = program.only(program.monitors[0].name)
+    beside = sum(c.size for c in companions if c.view in alone.companions)
     return {
         "bytes": costs.size_bytes(program),
         "estimated_ns": costs.estimated_ns(program),
-        "second_inference": program.only(program.monitors[0].name).second_inference,
+        "second_inference": alone.second_inference,
+        **({"companion_bytes": beside} if beside else {}),
     }
 
 
@@ -106,9 +111,9 @@ def scores(verdicts: npt.NDArray[np.uint8], raw: npt.NDArray[Any]) -> npt.NDArra
     return np.where(verdicts == Verdict.FAULT, np.inf, raw.astype(np.float64))
 
 
-def artifact(program: Program) -> bytes:
-    """As it would lie on a device."""
-    return flat.write(flat.Artifact(program, NO_MODEL, {}))
+def artifact(program: Program, companions: Sequence[CompanionInfo] = ()) -> bytes:
+    """As it would lie on a device, beside such companions of which it needs some or none."""
+    return flat.write(flat.Artifact(program, NO_MODEL, {}, companions=tuple(companions)))
 
 
 def in_c(content: bytes, rows: Recording) -> Evaluation:

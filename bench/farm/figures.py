@@ -167,7 +167,7 @@ def impact(document: Document, case: str) -> str:
 
 def worth(document: Document, case: str) -> str:
     """Mean MCC (overall) against bytes."""
-    size = {m["monitor"]: m["bytes"] for m in document["monitors"]
+    size = {m["monitor"]: m["bytes"] + m.get("companion_bytes", 0) for m in document["monitors"]
             if m["case"] == case and "left_out" not in m}  # fmt: skip
     results = [r for r in document["results"] if r["case"] == case and r["oracle"] == OVERALL]
     points = {
@@ -175,8 +175,8 @@ def worth(document: Document, case: str) -> str:
         for m in size
     }
     return _scatter(
-        f"worth-{case}", f"Cost and worth, {case}", points, "bytes of the artifact", "mean MCC",
-        log=True,
+        f"worth-{case}", f"Cost and worth, {case}", points,
+        "bytes of the artifact, with companions", "mean MCC", log=True,
     )  # fmt: skip
 
 

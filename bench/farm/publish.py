@@ -37,7 +37,8 @@ def publish(folder: Path, document: Document, page: str) -> None:
     for monitor in dict.fromkeys(r["monitor"] for r in document["results"]):
         about = next(m for m in document["monitors"] if m["monitor"] == monitor)
         benchmark["monitors"][monitor] = {
-            "bytes": about["bytes"], "from": document["benchmark"], "page": name,
+            "bytes": about["bytes"] + about.get("companion_bytes", 0),
+            "from": document["benchmark"], "page": name,
             "results": [
                 {k: r[k] for k in KEPT} for r in document["results"] if r["monitor"] == monitor
             ],

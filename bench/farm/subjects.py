@@ -79,7 +79,9 @@ class OfCase:
             self.data = load_rows(
                 case, root, self.labels, scratch, reporter, model.input, sharing=DROP
             )
-        self._estimators, self._refused, tensors = with_taps(case, model, options.seed)
+        self._estimators, self._refused, tensors = with_taps(
+            case, root, model, self.data.pool[0], options.seed, reporter
+        )
         self._recorder = CaseRecorder(
             case, model, tensors, self.data.fit, scratch, options.workers, reporter
         )
@@ -103,6 +105,7 @@ class OfCase:
                 found = Compiled.of(
                     self._estimators[name], self._recorder.output, self._recorder.logits, rows,
                     self._options.target, self._options.seed,
+                    [c.info for c in self._recorder.companions],
                 )  # fmt: skip
             except CompileError as error:
                 yield name, str(error)
@@ -112,8 +115,17 @@ class OfCase:
 
     def costs(self, progress: Progress) -> Document:
         preprocess = Preprocess.parse(self._case.preprocess)
-        us = costs.model_us(self._recorder.model, self.data.pool[0], preprocess)
-        return {"model_us": us, "monitors": _times(self._programs, self._some, progress)}
+        model, some = self._recorder.model, self.data.pool[0]
+        us = costs.model_us(model, some, preprocess)
+        beside = costs.companions(self._recorder.companions, model, some, preprocess)
+        found = _times(self._programs, self._some, progress)
+        for monitor in found:
+            program = self._programs[monitor["monitor"]]
+            monitor.update(costs.companion_json(program, beside))
+            monitor["share_of_model"] = costs.share_of_model(
+                program, monitor["nanoseconds"], beside, us
+            )
+        return {"model_us": us, "monitors": found}
 
 
 class OfBundle:
@@ -195,12 +207,15 @@ class BundleMonitor:
         return Judgement({CERTIFIED: own}, scores(own, found.scores[self.position]))
 
     def properties(self) -> Document:
-        program = flat.read(self.artifact).program
+        read = flat.read(self.artifact)
+        program, beside = read.program, read.companions
         if self.position is None:
             whole = {"bytes": len(self.artifact), "estimated_ns": None}
-            return {**whole, "second_inference": program.second_inference, "native": False}
+            size = sum(c.size for c in beside)
+            more = {"companion_bytes": size} if size else {}
+            return {**whole, "second_inference": program.second_inference, **more, "native": False}
         alone = program.only(program.monitors[self.position].name)
-        return {**properties(alone), "native": False}
+        return {**properties(alone, beside), "native": False}
 
     def content(self) -> bytes:
         """What its verdicts depend on."""

@@ -198,9 +198,14 @@ def cost(measured: Document) -> Table:
         tuple(
             (
                 m["monitor"], m["bytes"], round(m["nanoseconds"]),
-                UNDEFINED if us is None else f"{m['nanoseconds'] / 1e3 / us:.3%}",
+                f"{m['share_of_model']:.3%}" if "share_of_model" in m else UNDEFINED,
             )
             for m in measured["monitors"]
+        ),
+        "; ".join(
+            f"{m['monitor']}: beside that a companion model of {m['companion_bytes']:,} bytes and "
+            f"{m['companion_us']:,.0f} us, in the share of the model like a second inference"
+            for m in measured["monitors"] if "companion_bytes" in m
         ),
     )  # fmt: skip
 

@@ -165,7 +165,8 @@ def _companions(artifact: Artifact) -> tuple[CompanionInfo, ...]:
     evaluated, needs none that exists."""
     known = {c.view: c for c in artifact.companions}
     if artifact.model_sha256 == NO_MODEL:
-        known = {v: CompanionInfo(v, 1, NO_MODEL) for v in artifact.program.companions}
+        made_up = {v: CompanionInfo(v, 1, NO_MODEL) for v in artifact.program.companions}
+        known = {**made_up, **known}
     return tuple(known[view] for view in artifact.program.companions)
 
 

@@ -169,6 +169,51 @@ class Backward:
         weights[range(channels), :, :, range(channels)] = 1 / math.prod(size)
         self._transposed(operator, gradient, weights)
 
+    def max_pool(self, operator: Any, gradient: int) -> None:
+        """To the largest values of each window, in equal parts where several are equal."""
+        options, source = operator.builtinOptions, int(operator.inputs[0])
+        size = (options.filterHeight, options.filterWidth)
+        if size != (options.strideH, options.strideW):
+            raise Refused("MAX_POOL_2D whose windows overlap or leave gaps")
+        made, shape = self._file.shape(gradient), self._file.shape(source)
+        covered = (1, made[1] * size[0], made[2] * size[1], made[3])
+        if covered[1] > shape[1] or covered[2] > shape[2]:
+            raise Refused("MAX_POOL_2D with padding")
+        seen = source if covered == shape else self._cut(source, covered)
+        largest = self._repeated(int(operator.outputs[0]), size)
+        mask = self.truth("EQUAL", seen, largest)
+        share = self._file.op(
+            "AVERAGE_POOL_2D", (mask,), made, options="Pool2DOptions", padding=_VALID,
+            strideH=size[0], strideW=size[1], filterHeight=size[0], filterWidth=size[1],
+        )  # fmt: skip
+        count = self._times(share, self._file.constant(np.array([math.prod(size)], np.float32)))
+        one = self._file.constant(np.array([1], np.float32))
+        count = self._file.op("MAXIMUM", (count, one), made, options="MaximumMinimumOptions")
+        each = self._file.op("DIV", (gradient, count), made, options="DivOptions")
+        found = self._times(self._repeated(each, size), mask)
+        if covered != shape:
+            rest = [[0, n - m] for n, m in zip(shape, covered, strict=True)]
+            to = self._file.constant(np.array(rest, np.int32))
+            found = self._file.op("PAD", (found, to), shape, options="PadOptions")
+        self._add(source, found)
+
+    def _cut(self, index: int, shape: tuple[int, ...]) -> int:
+        begin = self._file.constant(np.zeros(len(shape), np.int32))
+        size = self._file.constant(np.array(shape, np.int32))
+        return self._file.op("SLICE", (index, begin, size), shape, options="SliceOptions")
+
+    def _repeated(self, index: int, size: tuple[int, int]) -> int:
+        """Each value of (1, height, width, channels) for a whole window."""
+        _, height, width, channels = self._file.shape(index)
+        for rows, times, columns in (
+            (height, size[0], width * channels),
+            (height * size[0] * width, size[1], channels),
+        ):
+            flat = self.reshaped(index, (rows, 1, columns))
+            by = self._file.constant(np.array([1, times, 1], np.int32))
+            index = self._file.op("TILE", (flat, by), (rows, times, columns), options="TileOptions")
+        return self.reshaped(index, (1, height * size[0], width * size[1], channels))
+
     def mean(self, operator: Any, gradient: int) -> None:
         axes = self._file.model.buffers[self._file.graph.tensors[operator.inputs[1]].buffer].data
         shape = self._file.shape(int(operator.inputs[0]))
@@ -215,6 +260,7 @@ _RULES: dict[str, Callable[[Backward, Any, int], None]] = {
     "DEPTHWISE_CONV_2D": Backward.depthwise,
     "FULLY_CONNECTED": Backward.dense,
     "AVERAGE_POOL_2D": Backward.average_pool,
+    "MAX_POOL_2D": Backward.max_pool,
     "MEAN": Backward.mean,
     "ADD": Backward.add,
     "MUL": Backward.scaled,

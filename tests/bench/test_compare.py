@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from edgemon.bench.compare.judges import POOL, Fitter, Judge, RecordedRows
 from edgemon.bench.compare.measures import measure, scod_mcc
 from edgemon.bench.compare.panel import Panel, PanelOptions, Split
 from edgemon.bench.compare.rows import UNKNOWN, load_rows
+from edgemon.bench.compare.show import show
 from edgemon.bench.compare.spec import Case, Spec
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
@@ -27,6 +29,7 @@ from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.metrics import Confusion
 from edgemon.compiler.statistics.tuning import best_mcc_threshold
+from edgemon.compiler.terminal import Terminal
 from edgemon.runtime.monitor import Monitor
 from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording
@@ -234,12 +237,35 @@ def test_a_comparison_from_the_command_line(folder: Path) -> None:
         assert text in shown.stdout
 
 
+def test_a_companion_is_part_of_the_share_of_the_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ["odin_t", "odin:eps=0.05:white=1", "odin:eps=0.02:white=1"]
+    text = CASE.replace('["msp_t", "second_opinion", "deepinfer", "errors"]', str(wanted))
+    spec = write_spec(folder, text + 'float_model = "tiny.tflite"\n')
+    result = edgemon("compare", spec, "--resplits", "1", "--json")
+    assert "tiny.tflite: answers as the model on 100.0%" in result.stderr
+    found = json.loads(result.stdout)
+    show(Terminal(), found)
+    assert "odin:eps=0.05:white=1: a companion model of" in capsys.readouterr().out
+    (case,) = found["cases"]
+    plain, moved, other = case["monitors"]
+    assert moved["companion_bytes"] > (folder / "tiny.tflite").stat().st_size
+    least = 1 + moved["companion_us"] / case["model_us"]
+    assert moved["share_of_model"] == pytest.approx(
+        least + moved["nanoseconds"] / 1e3 / case["model_us"]
+    )
+    assert "companion_bytes" not in plain
+    assert "brings another companion of the view odin" in other["left_out"]
+
+
 def test_mistakes_are_one_sentence(folder: Path) -> None:
     assert "cannot be read" in refused("compare", folder / "none.toml")
     for before, after, said in (
         ('model = "tiny.tflite"', 'model = "none.tflite"', "does not exist"),
         ("tiny.npz[0:400]", "none.npz", "no such file or folder"),
         ("resplits = 3", "resplit = 3", "unknown key 'resplit'"),
+        ("resplits = 3", 'float_model = "f.tflite"', "float_model goes with the monitor odin"),
         ("resplits = 3", 'pool = "tiny.npz"', "either pool, or calibrate and test"),
         ('"msp_t", ', '"mspt", ', "unknown monitor 'mspt'"),
         ('"msp_t", ', '"errors", ', "names a monitor twice"),

@@ -79,7 +79,8 @@ def test_nothing_to_judge_by(tmp_path: Path) -> None:
 def test_descriptions_that_are_shipped() -> None:
     found = {path.stem: FarmSpec.read(path) for path in FARM.glob("*.toml")
              if path.stem != "published"}  # fmt: skip
-    assert found.keys() == {"cifar10", "gtsrb", "demo"}
+    assert found.keys() == {"cifar10", "gtsrb", "demo", "odin"}
+    assert found["odin"].cases[0].float_model
     cifar, gtsrb = found["cifar10"], found["gtsrb"]
     assert len(cifar.wanted) + len(cifar.cases[0].novel) == 79
     assert len(cifar.cases[0].monitors) == 23

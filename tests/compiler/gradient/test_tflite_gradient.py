@@ -27,6 +27,7 @@ Build = Callable[[TfliteWriter, int], int]
 SHAPE = (1, 6, 6, 4)
 SAME, VALID = schema.Padding.SAME, schema.Padding.VALID
 RELU, RELU6 = schema.ActivationFunctionType.RELU, schema.ActivationFunctionType.RELU6
+MAX = "MAX_POOL_2D"
 RNG = np.random.default_rng(3)
 
 
@@ -78,12 +79,16 @@ def depthwise(multiplier: int, stride: int) -> Build:
     return build
 
 
-def pool(size: int, name: str = "AVERAGE_POOL_2D") -> Build:
+def pool(
+    size: int, name: str = "AVERAGE_POOL_2D", stride: int = 0, padding: int = VALID, fused: int = 0
+) -> Build:
     def build(f: TfliteWriter, x: int) -> int:
         _, h, w, channels = f.shape(x)
+        step, reach = stride or size, 0 if padding == SAME else size - 1
+        shape = (1, -(-(h - reach) // step), -(-(w - reach) // step), channels)
         return f.op(
-            name, (x,), (1, h // size, w // size, channels), options="Pool2DOptions",
-            padding=VALID, strideW=size, strideH=size, filterWidth=size, filterHeight=size,
+            name, (x,), shape, options="Pool2DOptions", padding=padding, strideW=step, strideH=step,
+            filterWidth=size, filterHeight=size, fusedActivationFunction=fused,
         )  # fmt: skip
 
     return build
@@ -101,6 +106,11 @@ def clipped(name: str) -> Build:
         return f.op(name, (wide,), f.shape(x))
 
     return build
+
+
+def pooled_relu(f: TfliteWriter, x: int) -> int:
+    """Windows of zeros, all of which are largest."""
+    return pool(2, MAX)(f, conv(4, 3, fused=RELU)(f, x))
 
 
 def residual(f: TfliteWriter, x: int) -> int:
@@ -125,6 +135,9 @@ LAYERS: dict[str, Build] = {
     "unpadded": conv(5, 3, 1, VALID), "unpadded and strided": conv(2, 3, 2, VALID),
     "relu": conv(5, 3, fused=RELU), "relu6": conv(5, 3, fused=RELU6),
     "depthwise": depthwise(1, 1), "depthwise by two": depthwise(2, 2),
+    "max pool": pool(2, MAX), "max pool with a rest": pool(4, MAX),
+    "max pool of all": pool(6, MAX), "padded max pool that needs none": pool(3, MAX, 3, SAME),
+    "max pool with relu": pool(3, MAX, fused=RELU), "max pool of relu": pooled_relu,
     "average pool": pool(2), "global average pool": pool(6), "mean": mean,
     "RELU": clipped("RELU"), "RELU6": clipped("RELU6"), "residual": residual, "dense": dense,
 }  # fmt: skip
@@ -154,10 +167,22 @@ def test_a_gradient_is_that_of_finite_differences(name: str, tmp_path: Path) -> 
     assert np.abs(found).max() > 0
 
 
+def test_equal_values_share_a_gradient(tmp_path: Path) -> None:
+    file, x = empty(tmp_path / "m.tflite", (1, 2, 4, 1))
+    made = pool(2, MAX)(file, x)
+    gradient = Backward(file, x).of_entry(
+        made, file.constant(np.float32([6, 3]).reshape(1, 1, 2, 1))
+    )
+    value = np.float32([[5, 5, 1, 0], [5, 2, 0, 0]]).reshape(1, 2, 4, 1)
+    assert run(file.content(x, gradient), value).tolist() == [2, 2, 3, 0, 2, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("build", "what"),
     [
-        (pool(2, "MAX_POOL_2D"), "MAX_POOL_2D"),
+        (pool(3, MAX, 2), "MAX_POOL_2D whose windows overlap"),
+        (pool(2, MAX, 3), "MAX_POOL_2D whose windows overlap or leave gaps"),
+        (pool(4, MAX, 4, SAME), "MAX_POOL_2D with padding"),
         (conv(3, 3, padding=VALID, dilation=2), "dilated CONV_2D"),
     ],
 )
