@@ -13,7 +13,7 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import MonitorEstimator
-from edgemon.compiler.monitors.odin import GradientOdinMonitor, open_source
+from edgemon.compiler.monitors.odin import AGREEMENT, GradientOdinMonitor, open_source
 from edgemon.compiler.recording.recording import answers
 from edgemon.runtime.preprocess import Preprocess
 
@@ -74,6 +74,12 @@ def require_agreement(path: Path, share: float, rows: int) -> None:
             f"{LEAST_AGREEMENT:.0%}: it is another network, or takes other values; give the one "
             "that the model was made from"
         )
+
+
+def agreement_json(estimator: MonitorEstimator) -> dict[str, float]:
+    """What ``compare_answers`` found; nothing where there was nothing to compare."""
+    shares = [e.agreement for e in _takers([estimator]) if e.agreement is not None]
+    return {AGREEMENT: shares[0]} if shares else {}
 
 
 def takes_float_model(estimators: Sequence[MonitorEstimator]) -> bool:

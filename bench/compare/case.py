@@ -15,6 +15,7 @@ from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import label_map
+from edgemon.compiler.float_model import agreement_json
 from edgemon.compiler.models import open_model
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
@@ -43,7 +44,7 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         found: dict[str, Document] = {name: {"left_out": why} for name, why in refused.items()}
         with reporter.stage(f"{case.name}: judging") as progress:
             for done, (name, estimator) in enumerate(estimators.items(), 1):
-                found[name] = panel.judge(estimator)
+                found[name] = {**panel.judge(estimator), **agreement_json(estimator)}
                 progress(done, len(estimators))
         judged = [content for content in found.values() if "program" in content]
         with reporter.stage(f"{case.name}: timing") as progress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from edgemon.bench.latency import NO_MODEL
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
 from edgemon.compiler.fitting import fit_monitors
+from edgemon.compiler.float_model import agreement_json
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.program.ir import Program
@@ -52,9 +53,10 @@ class Judgement:
 @dataclass(frozen=True)
 class Compiled:
     """One monitor: its artifact with thresholds that keep the promise, and with its method's own
-    where it has any, by kind of threshold."""
+    where it has any, by kind of threshold. ``about``: more for the document."""
 
     artifacts: dict[str, bytes]
+    about: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -71,7 +73,7 @@ class Compiled:
         plain = lowered([estimator], rows.fit.taps, output)
         if plain.scores[0].alarm_above is not None:
             found[NATIVE] = artifact(plain.quantised(), companions)
-        return cls(found)
+        return cls(found, agreement_json(estimator))
 
     @property
     def program(self) -> Program:
@@ -87,7 +89,8 @@ class Compiled:
     def properties(self) -> dict[str, Any]:
         """What the document says of it."""
         beside = flat.read(self.artifacts[CERTIFIED]).companions
-        return {**properties(self.program, beside), "native": NATIVE in self.artifacts}
+        own = properties(self.program, beside)
+        return {**own, **self.about, "native": NATIVE in self.artifacts}
 
     def content(self) -> bytes:
         """What its verdicts depend on."""

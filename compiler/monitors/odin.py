@@ -25,6 +25,7 @@ from edgemon.runtime.views import ODIN, PERTURBED
 Steps = npt.NDArray[np.float32]
 
 HALF_A_CODE = 0.5
+AGREEMENT = "answers_shared_with_float_model"  # in documents
 _QUANTISE = ("QuantizeLinear", "QUANTIZE")
 
 
@@ -80,7 +81,7 @@ class GradientOdinMonitor(OdinMonitor):
         found = {"eps": self.eps, "temperature": self.temperature}
         if self.agreement is None:
             return found
-        return {**found, "answers_shared_with_float_model": self.agreement}
+        return {**found, AGREEMENT: self.agreement}
 
 
 def steps_of(eps: float, white: float, preprocess: Preprocess, entry: InputSpec) -> Steps:

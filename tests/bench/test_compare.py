@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -243,9 +242,7 @@ def test_a_companion_is_part_of_the_share_of_the_model(
     wanted = ["odin_t", "odin:eps=0.05:white=1", "odin:eps=0.02:white=1"]
     text = CASE.replace('["msp_t", "second_opinion", "deepinfer", "errors"]', str(wanted))
     spec = write_spec(folder, text + 'float_model = "tiny.tflite"\n')
-    result = edgemon("compare", spec, "--resplits", "1", "--json")
-    assert "tiny.tflite: answers as the model on 100.0%" in result.stderr
-    found = json.loads(result.stdout)
+    found = document("compare", spec, "--resplits", "1")
     show(Terminal(), found)
     assert "odin:eps=0.05:white=1: a companion model of" in capsys.readouterr().out
     (case,) = found["cases"]
@@ -256,6 +253,7 @@ def test_a_companion_is_part_of_the_share_of_the_model(
         least + moved["nanoseconds"] / 1e3 / case["model_us"]
     )
     assert "companion_bytes" not in plain
+    assert moved["answers_shared_with_float_model"] == 1
     assert "brings another companion of the view odin" in other["left_out"]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from edgemon.bench.farm.compiled import artifact
 from edgemon.compiler.emit import flat
+from edgemon.compiler.float_model import LEAST_AGREEMENT
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.runtime.monitor import CompanionInfo
 from tests.command_line import document
@@ -51,6 +52,7 @@ def test_a_companion_counts_and_another_one_is_another_case(models: Path, tmp_pa
     assert small["second_inference"]
     assert small["companion_bytes"] > 318_144  # type: ignore[operator] # that of the float model
     assert "companion_bytes" not in by_name["odin_t"]
+    assert small["answers_shared_with_float_model"] > LEAST_AGREEMENT  # type: ignore[operator]
     assert "brings another companion" in str(large["left_out"])
     text = (tmp_path / "out" / "farm.md").read_text()
     assert "odin:eps=0.0025: beside that a companion model of" in text
