@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import roc_auc_score
 
+from edgemon.compiler.data.classes import label_map, to_classes
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.float_model import require_agreement
 from edgemon.compiler.models import open_model, tap_rules
@@ -56,8 +57,11 @@ class Rows:
         return cls(x[:count], y[:count], other[:count], x[-count:], y[-count:])
 
 
-def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -> dict[str, Any]:
-    """Of a model; ``source``: the float one of an integer model. Raises EdgemonError."""
+def study(
+    path: Path, source: Path | None, rows: Rows, preprocess: Preprocess, order: str = "numeric"
+) -> dict[str, Any]:
+    """Of a model; ``source``: the float one of an integer model; ``order`` of its classes, as of
+    ``label_map``. Raises EdgemonError, also where it is right at chance level."""
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         model = open_model(path, Path(name), Selection())
         tensors = tap_rules.choose(model.graph, "logits")
@@ -83,9 +87,14 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
         agreement = (
             None if source is None else _agreement(source, model, plain[2], rows, preprocess)
         )
-        wrong = plain[0].argmax(axis=1) != rows.labels
+        labels, fit_labels = (
+            to_classes(y.astype(np.int64), label_map(model.n_classes, order))
+            for y in (rows.labels, rows.fit_labels)
+        )
+        wrong = plain[0].argmax(axis=1) != labels
+        _require_both(wrong, model.n_classes)
         measured = [{"monitor": "odin_t", **_areas(_odin, plain[0], plain[1], wrong)}]
-        t = _temperature(plain[2], rows.fit_labels)
+        t = _temperature(plain[2], fit_labels)
         measured.append({
             "monitor": "msp_t",
             **_areas(lambda z: 1 - softmax(z / t, axis=1).max(axis=1), plain[0], plain[1], wrong),
@@ -116,6 +125,19 @@ def study(path: Path, source: Path | None, rows: Rows, preprocess: Preprocess) -
     }  # fmt: skip
 
 
+def _require_both(wrong: npt.NDArray[np.bool_], n_classes: int) -> None:
+    right = int((~wrong).sum())
+    if right <= len(wrong) / n_classes:
+        raise CompileError(
+            f"odin-study: {right} of {len(wrong)} rows are classified rightly, which is chance "
+            "level: check --preprocess, --label-order and the data"
+        )
+    if right == len(wrong):
+        raise CompileError(
+            f"odin-study: all {right} rows are classified rightly: give more --rows, for own errors"
+        )
+
+
 def _agreement(
     path: Path, model: Model, own: Array, rows: Rows, preprocess: Preprocess
 ) -> float:  # fmt: skip
@@ -136,6 +158,8 @@ def _agreement(
 def table(found: dict[str, Any]) -> Iterator[str]:
     """The figures as lines of Markdown."""
     yield f"{found['rows']} rows of each, of which {found['wrong']} are classified wrongly"
+    if 2 * found["wrong"] > found["rows"]:
+        yield "these are more than half: check --preprocess and --label-order"
     if found["agreement"] is not None:
         yield f"the float model answers as the model on {found['agreement']:.1%} of the fit rows"
     yield "| score | AUROC of novelty | of own errors | companion, bytes | us | model, us |"

@@ -50,6 +50,7 @@ def odin_study(
     ] = None,
     rows: Annotated[int, typer.Option(min=100, help="Of each file.")] = 1000,
     preprocess: Annotated[str, typer.Option(help="As of compile.")] = "",
+    label_order: Annotated[str, typer.Option(help="As of compile.")] = "numeric",
     json: Json = False,
 ) -> None:
     """What the gradient of odin is worth beside odin_t and msp_t, by step, and what it costs."""
@@ -58,7 +59,8 @@ def odin_study(
     from edgemon.runtime.preprocess import Preprocess
 
     terminal = Terminal(as_json=json)
-    found = study(model, float_model, Rows.of(data, novel, rows), Preprocess.parse(preprocess))
+    given = Rows.of(data, novel, rows)
+    found = study(model, float_model, given, Preprocess.parse(preprocess), label_order)
     for line in table(found):
         terminal.note(line)
     terminal.document(found)
