@@ -22,7 +22,7 @@ from edgemon.compiler.float_model import require_agreement
 from edgemon.compiler.models import open_model, tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.selection import Selection
-from edgemon.compiler.monitors.odin import GradientOdinMonitor, open_source
+from edgemon.compiler.monitors.odin import GradientOdinMonitor, codes_of, open_source
 from edgemon.compiler.monitors.output_scores import TEMPERATURES
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.companions import Companion
@@ -146,9 +146,9 @@ def _agreement(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         source = open_source(path, model, Path(name))
         classifier = open_classifier(source.path, threads=1, kernels=source.kernels("xnnpack"))
-        answers = []
+        reals, answers = codes_of(model).reals(preprocess), []
         for image in rows.fit:
-            classifier.invoke(to_input(image, preprocess, source.input))
+            classifier.invoke(to_input(image, reals, source.input))
             answers.append(np.argmax(classifier.output(0)))
     share = float(np.mean(own.argmax(axis=1) == answers))
     require_agreement(path, share, len(answers))

@@ -13,7 +13,12 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import MonitorEstimator
-from edgemon.compiler.monitors.odin import AGREEMENT, GradientOdinMonitor, open_source
+from edgemon.compiler.monitors.odin import (
+    AGREEMENT,
+    GradientOdinMonitor,
+    codes_of,
+    open_source,
+)
 from edgemon.compiler.recording.recording import answers
 from edgemon.runtime.preprocess import Preprocess
 
@@ -51,13 +56,13 @@ def compare_answers(
         some = data.take(rows)
         with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
             source = open_source(path, model, Path(scratch))
+            ways = ((model, preprocess), (source, codes_of(model).reals(preprocess)))
             own, other = (
                 answers(
-                    m.untapped(), some, [preprocess], input=m.input, kernels=m.kernels(kernels),
-                    workers=1,
+                    m.untapped(), some, [way], input=m.input, kernels=m.kernels(kernels), workers=1
                 )
-                for m in (model, source)
-            )  # fmt: skip
+                for m, way in ways
+            )
         share = float((own == other).mean())
         require_agreement(path, share, len(rows))
         estimator.set_params(agreement=share)

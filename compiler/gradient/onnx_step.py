@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from onnx import helper
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gradient.codes import Codes
 from edgemon.compiler.gradient.onnx_backward import Backward
 from edgemon.compiler.gradient.onnx_rules import RULES
 from edgemon.compiler.gradient.onnx_writer import OnnxWriter
@@ -23,14 +23,6 @@ Steps = npt.NDArray[np.float32]
 _LAST = ("Softmax", "LogSoftmax")  # passed over at the end
 _SAME = ("Identity", "Flatten", "Reshape", "Squeeze", "Dropout")  # that may follow them
 _INTEGERS = ("int8", "uint8")
-
-
-@dataclass(frozen=True)
-class Codes:
-    """What an integer input means: real = ``scale`` * (code - ``zero_point``)."""
-
-    scale: float = 1.0
-    zero_point: int = 0
 
 
 def step_model(

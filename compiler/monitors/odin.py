@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gradient.codes import Codes
 from edgemon.compiler.gradient.refused import of_another_input
 from edgemon.compiler.models.front_ends import open_model
 from edgemon.compiler.models.model import Model
@@ -124,6 +125,19 @@ def code_of(model: Model) -> float:
     return min(scales) if scales and len(scales) == len(readers) else 0.0
 
 
+def codes_of(model: Model) -> Codes:
+    """What whole numbers mean that --preprocess is to make for a model without a scale of them.
+    Raises CompileError where the model does not say."""
+    is_onnx = format_of(model.content) is not TFLITE
+    if model.input.dtype in FLOAT_INPUTS or not is_onnx:
+        return Codes()
+    from edgemon.compiler.gradient.onnx_step import codes_of
+    from edgemon.compiler.models.onnx_model import OnnxModel
+
+    assert isinstance(model, OnnxModel)
+    return codes_of(model)
+
+
 def _step_model(source: Model, model: Model, step: Steps, temperature: float) -> bytes:
     # Imported here, so that who uses no companion does not load the schema of TFLite, or onnx.
     if format_of(source.content) is TFLITE:
@@ -135,9 +149,7 @@ def _step_model(source: Model, model: Model, step: Steps, temperature: float) ->
 
     assert isinstance(source, OnnxModel)
     assert isinstance(model, OnnxModel)
-    codes = onnx_step.Codes()
-    if model.input.dtype not in FLOAT_INPUTS:
-        codes = onnx_step.codes_of(model)
+    codes = codes_of(model)
     return onnx_step.step_model(
         source, model.input, codes, step * np.float32(codes.scale), temperature
     )

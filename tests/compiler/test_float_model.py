@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.float_model import LEAST_AGREEMENT
+from edgemon.compiler.float_model import LEAST_AGREEMENT, give_float_model
+from edgemon.compiler.monitors import MONITORS
 from edgemon.runtime.session import Session
 from tests.command_line import edgemon, refused
 from tests.quantised_onnx import image_rows, quantised, write_cnn
@@ -36,6 +37,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def codes(folder: Path) -> Path:
+    """The float network behind an int8 input, of codes 1/16 apart around -3."""
+    model = onnx.load(folder / "cnn.onnx")
+    graph = model.graph
+    for node in graph.node:
+        node.input[:] = ["real" if name == "input" else name for name in node.input]
+    first = helper.make_node("DequantizeLinear", ["input", "step", "zero"], ["real"])
+    nodes = [first, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT8
+    stored = (("step", np.float32(1 / 16)), ("zero", np.int8(-3)))
+    graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in stored)
+    onnx.save(model, folder / "codes.onnx")
+    return folder / "codes.onnx"
+
+
 def compiled(folder: Path, out: Path, *more: str | Path) -> list[str | Path]:
     return [
         "compile", folder / "cnn_qdq_int8.onnx", "--data", folder / "rows.npz", "--monitor",
@@ -53,6 +72,30 @@ def test_the_agreement_is_said_and_kept(folder: Path, tmp_path: Path) -> None:
     assert f"cnn.onnx: answers as the model on {share:.1%}" in found.stderr + found.stdout
     scores = {m.name: m.score for m in Session(out).evaluate(image_rows(1, 3)[0][0]).monitors}
     assert scores["odin"] < scores["odin_t"]  # more confidence
+
+
+def test_codes_without_a_scale_are_moved_by_whole_ones(
+    folder: Path, codes: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    found = edgemon(
+        "compile", codes, "--data", folder / "rows.npz", "--preprocess", "scale=16,offset=-3",
+        "--monitor", f"{ODIN},odin_t", "--float-model", folder / "cnn.onnx", "--out", out,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.stderr
+    details = Bundle.open(out).manifest["monitors"][0]["details"]
+    assert details["answers_shared_with_float_model"] > 0.97
+    scores = {m.name: m.score for m in Session(out).evaluate(image_rows(1, 3)[0][0]).monitors}
+    assert scores["odin"] < scores["odin_t"]
+
+
+def test_the_file_that_becomes_int8_here_is_the_float_model(tmp_path: Path) -> None:
+    odin = MONITORS["odin"]()
+    give_float_model([odin, MONITORS["odin_t"]()], None, tmp_path / "model.h5")
+    assert odin.float_model == str(tmp_path / "model.h5")
+    give_float_model([odin], tmp_path / "other.h5", tmp_path / "model.h5")
+    assert odin.float_model == str(tmp_path / "other.h5")
+    give_float_model([MONITORS["odin_t"]()], None, tmp_path / "model.h5")  # not asked for
 
 
 def test_another_network_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.gradient.onnx_step import Codes, codes_of, step_model
+from edgemon.compiler.gradient.codes import Codes
+from edgemon.compiler.gradient.onnx_step import codes_of, step_model
 from edgemon.compiler.models.onnx_model import OnnxModel
 from edgemon.runtime.formats import open_classifier
 from edgemon.runtime.preprocess import InputSpec
