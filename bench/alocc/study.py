@@ -1,8 +1,4 @@
-"""``edgemon alocc study``: the error of redrawn images beside monitors, on the sets of farm.
-
-Its threshold is the one that ``compile`` would set, on the same rows; the published one is the
-mean error of the class's training rows, which alarms on some half of the right ones by design.
-"""
+"""``edgemon alocc study``: the error of redrawn images beside monitors, on the sets of farm."""
 
 from __future__ import annotations
 
@@ -13,84 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from edgemon.bench.alocc.companions import Array, Companions
-from edgemon.bench.alocc.rows import inputs
+from edgemon.bench.alocc.judges import Reconstruction, Shipped
 from edgemon.bench.compare.panel import PanelOptions
 from edgemon.bench.compare.rows import load_labelled, short_name
 from edgemon.bench.errors import BenchError
-from edgemon.bench.farm.compiled import CERTIFIED, NATIVE, Judgement
 from edgemon.bench.farm.measures import ORACLES, Rows, judge
 from edgemon.bench.farm.sets import CaseSets
 from edgemon.bench.farm.spec import FarmCase, FarmSpec
 from edgemon.bench.farm.subjects import OfCase
 from edgemon.bench.farm.system import system
 from edgemon.bench.farm.work import labels_of
-from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.faults.attacks import NotAvailableError
-from edgemon.compiler.promise.thresholds import FalseAlarmPromise
-from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal
-from edgemon.runtime.evaluation import Verdict
-from edgemon.runtime.preprocess import Preprocess
 
 Document = dict[str, Any]
 PREVALENCE = 0.1
-
-
-class Reconstruction:
-    """One set of companions with its threshold, and the published one of each class."""
-
-    def __init__(
-        self, path: Path, subject: OfCase, case: FarmCase, promise: FalseAlarmPromise,
-        reporter: Reporter,
-    ) -> None:  # fmt: skip
-        self.name, self._companions = f"alocc {path.name}", Companions(path)
-        self._subject, self._preprocess = subject, Preprocess.parse(case.preprocess)
-        with reporter.stage(f"{self.name}: setting thresholds"):
-            fit, held = (subject.record(d, "own") for d in (subject.data.fit, subject.data.pool[0]))
-            learned = self.scores(subject.data.fit, fit)
-            own = self.scores(subject.data.pool[0], held)
-            finite = np.isfinite(learned)
-            mean = float(learned[finite].mean()) if finite.any() else np.inf
-            self._native = np.array([
-                learned[finite & (fit.labels == c)].mean()
-                if (finite & (np.asarray(fit.labels) == c)).any() else mean
-                for c in range(held.n_classes)
-            ])  # fmt: skip
-            self.threshold = promise.threshold(own[held.correct].astype(np.float32))
-        image = inputs(subject.data.pool[0].take([0]), self._preprocess, subject.input)
-        self.milliseconds = self._companions.milliseconds(image, _outputs(held)[:1])
-
-    def scores(self, data: Dataset, recorded: Recording) -> npt.NDArray[np.float64]:
-        """(n,)"""
-        images = inputs(data, self._preprocess, self._subject.input)
-        return self._companions.errors(images, _outputs(recorded), recorded.predicted)
-
-    def judge(self, data: Dataset, recorded: Recording) -> Judgement:
-        """Its verdicts."""
-        found = self.scores(data, recorded)
-        alarms = {
-            CERTIFIED: found.astype(np.float32) > self.threshold,
-            NATIVE: found > self._native[recorded.predicted],
-        }
-        return Judgement(
-            {k: np.where(a, Verdict.ALARM, Verdict.TRUST).astype(np.uint8)
-             for k, a in alarms.items()},
-            found,
-        )  # fmt: skip
-
-    def properties(self) -> Document:
-        return {
-            "bytes": self._companions.bytes, "native": True,
-            "milliseconds": round(self.milliseconds, 3),
-        }  # fmt: skip
-
-
-def _outputs(recorded: Recording) -> Array:
-    return recorded.codes(recorded.taps[0].name)
 
 
 def run(
@@ -103,6 +38,9 @@ def run(
     if found is None:
         known = ", ".join(c.name for c in spec.cases)
         raise BenchError(f"--case {name!r}: {path} has {known}")
+    for given in companions:
+        if not given.exists():
+            raise BenchError(f"--companion {given}: there is no such file or folder")
     case = replace(found, monitors=monitors, gradient="")
     options = PanelOptions(workers=workers)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as folder:
@@ -112,7 +50,12 @@ def run(
             case, subject.data, spec.rows, spec.seed, spec.root, scratch, subject.labels, reporter
         )
         clean = subject.record(sets.clean, "clean")
-        redrawn = [Reconstruction(p, subject, case, options.target, reporter) for p in companions]
+        redrawn = [
+            Reconstruction(p, subject, case, options.target, reporter)
+            if p.is_dir()
+            else Shipped(p, case, spec.root, options, scratch, reporter)
+            for p in companions
+        ]
         document: Document = {
             "case": name, "accuracy": float(clean.correct.mean()), "monitors": [],
             "not_available": [], "results": [],

@@ -23,6 +23,7 @@ from edgemon.compiler.recording.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.runtime.preprocess import Preprocess
+from edgemon.runtime.views import COMPANION
 
 
 class CaseRecorder:
@@ -81,6 +82,7 @@ def with_taps(
     estimators: dict[str, MonitorEstimator] = {}
     refused: dict[str, str] = {}
     tensors: list[Tensor] = [model.graph.tensors[model.graph.outputs[0]]]
+    companion = root / case.companion if case.companion else None
     for name in case.monitors:
         (estimator,) = parse(name, seed=seed)
         try:
@@ -89,7 +91,8 @@ def with_taps(
             )
             for sentence in compare_answers([estimator], model, calibrate, preprocess, kernels):
                 reporter.note(f"{case.name}: {name}: {sentence}")
-            chosen = assign_taps(model, [estimator], "", preprocess)
+            given = companion if estimator.companion_view == COMPANION else None
+            chosen = assign_taps(model, [estimator], "", preprocess, companion=given)
             _require_same_companions(name, chosen, tensors)
         except CompileError as error:
             refused[name] = str(error)

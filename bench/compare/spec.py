@@ -56,6 +56,7 @@ class Case:
     group: str = ""
     rows_group: str = ""
     float_model: str = ""
+    companion: str = ""  # a model beside it, as `compile --companion`
 
     @property
     def has_fixed_split(self) -> bool:

@@ -1,0 +1,156 @@
+"""``alocc study`` on its whole way, on images that a companion blurs instead of redrawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgemon.bench.alocc.judges import Reconstruction, Shipped
+from edgemon.bench.compare import costs
+from edgemon.bench.compare.panel import PanelOptions
+from edgemon.bench.farm import measures
+from edgemon.bench.farm.compiled import CERTIFIED, NATIVE
+from edgemon.bench.farm.spec import FarmSpec
+from edgemon.bench.farm.subjects import OfCase
+from edgemon.compiler.models.tflite_model import TfliteModel
+from edgemon.compiler.reporter import Reporter
+from tests.command_line import MODEL, document, edgemon, refused
+from tests.conftest import DEMO
+from tests.tiny_companions import write_blurring
+
+SPEC = """
+rows = 60
+[faults]
+impulse_noise = [5]
+fgsm = [1]
+[[case]]
+name = "digits"
+model = "digits_int8.tflite"
+fit = "digits.npz[0:500]"
+calibrate = "digits.npz[500:890]"
+test = "digits.npz[890:1395]"
+novel = ["novelty.npz"]
+full_scale = 16
+monitors = ["msp_t"]
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """Times and intervals are not what is tested."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(measures, "RESAMPLES", 10)
+        patched.setattr(costs, "ROUNDS", 3)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A description; one companion, and one for each of the classes 0 to 8."""
+    made = tmp_path_factory.mktemp("study")
+    (made / "spec.toml").write_text(SPEC)
+    entry = TfliteModel.open(Path(MODEL)).input
+    blurring = write_blurring(made / "blur.tflite", entry)
+    (made / "each").mkdir()
+    for c in range(9):
+        (made / "each" / f"class_{c:03d}.tflite").write_bytes(blurring.read_bytes())
+    return made
+
+
+def arguments(folder: Path) -> list[str | Path]:
+    return ["alocc", "study", folder / "spec.toml", "--root", DEMO, "--case", "digits"]
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Any:
+    both = "--companion", folder / "blur.tflite", "--companion", folder / "each"
+    return document(*arguments(folder), *both, "--monitors", "msp_t")
+
+
+def test_each_monitor_is_judged_on_each_set_by_both_oracles(found: Any) -> None:
+    names = ["msp_t", "alocc blur.tflite", "alocc each"]
+    assert [m["monitor"] for m in found["monitors"]] == names
+    assert [(r["fault"], r["oracle"], r["monitor"]) for r in found["results"]] == [
+        (fault, oracle, name)
+        for fault in ("novelty", "impulse_noise") for name in names
+        for oracle in ("specific", "overall")
+    ]  # fmt: skip
+    assert [n.get("fault") for n in found["not_available"]] == ["fgsm"]
+
+
+def test_noise_is_what_it_sees(found: Any) -> None:
+    of_noise = {
+        r["monitor"]: r for r in found["results"]
+        if (r["fault"], r["oracle"]) == ("impulse_noise", "specific")
+    }  # fmt: skip
+    assert of_noise["alocc blur.tflite"]["auroc"] > 0.7
+    assert of_noise["alocc blur.tflite"]["native"]["mcc"] is not None
+    assert of_noise["msp_t"]["native"] is None
+
+
+def test_the_bundle_and_the_companion_count(found: Any, folder: Path) -> None:
+    one = next(m for m in found["monitors"] if m["monitor"] == "alocc blur.tflite")
+    assert one["bytes"] > (folder / "blur.tflite").stat().st_size
+    assert one["milliseconds"] > 0
+
+
+def test_verdicts_of_c_are_those_of_its_companion_alone(folder: Path, tmp_path: Path) -> None:
+    """The monitor that is shipped says of each row what the interpreter and NumPy say."""
+    spec, options = FarmSpec.read(folder / "spec.toml", DEMO), PanelOptions()
+    (case,) = spec.cases
+    path = folder / "blur.tflite"
+    scratch = tmp_path / "subject", tmp_path / "shipped"
+    for own in scratch:
+        own.mkdir()
+    subject = OfCase(case, spec.root, options, scratch[0], Reporter())
+    by_hand = Reconstruction(path, subject, case, options.target, Reporter())
+    shipped = Shipped(path, case, spec.root, options, scratch[1], Reporter())
+    data = subject.data.pool[-1]
+    rows = subject.record(data, "test")
+    one, other = by_hand.judge(data, rows), shipped.judge(data, rows)
+    assert one.score is not None
+    assert other.score is not None
+    ratio = one.score / other.score
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    for kind in (CERTIFIED, NATIVE):
+        np.testing.assert_array_equal(one.verdicts[kind], other.verdicts[kind], kind)
+        assert 0 < one.alarms[kind].sum() < len(data)
+
+
+def test_a_case_of_farm_takes_a_companion(folder: Path, tmp_path: Path) -> None:
+    lines = SPEC.replace('["msp_t"]', '["msp_t", "alocc"]').replace("fgsm = [1]\n", "")
+    given = tmp_path / "spec.toml"
+    given.write_text(f'{lines}companion = "{folder / "blur.tflite"}"\n')
+    made = farmed(given, tmp_path / "with")
+    assert {r["monitor"] for r in made["results"]} == {"msp_t", "alocc"}
+    given.write_text(lines)
+    without = farmed(given, tmp_path / "without")
+    (left_out,) = (m["left_out"] for m in without["monitors"] if m["monitor"] == "alocc")
+    assert "give its file with --companion" in left_out
+
+
+def farmed(spec: Path, out: Path) -> Any:
+    return document("farm", spec, "--root", DEMO, "--out", out)
+
+
+def test_the_tables_name_what_is_missing(folder: Path) -> None:
+    shown = edgemon(
+        *arguments(folder), "--companion", folder / "blur.tflite", "--monitors", "msp_t"
+    )
+    assert shown.exit_code == 0, shown.stderr
+    assert "AUROC, specific, certified" in shown.stdout
+    assert "not available: fgsm" in shown.stdout + shown.stderr
+
+
+def test_what_is_not_there_is_refused(folder: Path) -> None:
+    gone = folder / "gone.tflite"
+    assert "no such file or folder" in refused(*arguments(folder), "--companion", gone)
+    wrong = [*arguments(folder)[:-1], "letters", "--companion", folder / "blur.tflite"]
+    assert "--case 'letters'" in refused(*wrong)
+    text = folder / "text.tflite"
+    text.write_bytes(b"no model" * 8)
+    assert "text.tflite" in refused(*arguments(folder), "--companion", text)
