@@ -23,13 +23,15 @@ from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.monitors.second_opinion import with_spread
-from edgemon.compiler.monitors.shared.vectors import joined, joined_values
+from edgemon.compiler.monitors.shared import pooling
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 
 FLATTEST = 1e-3  # least variance of a component, as a share of the largest
+FEW_DIRECTIONS, FEW_DISCRIMINANTS = 8, 16  # before features are pooled rather than these given up
+FEWEST = 4  # dimensions
 
 
 class RelativeMahalanobisMonitor(MonitorEstimator):
@@ -40,30 +42,48 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
     needs: ClassVar[Needs] = Needs.CLASSES
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"dims": (0, 1024), "pool": pooling.LIMITS}
     what: ClassVar[str] = "features far from the predicted class, for this kind of data"
     source: ClassVar[str] = (
         "Ren, Fort, Liu, Guha Roy, Padhy, Lakshminarayanan: A Simple Fix to Mahalanobis "
         "Distance for Improving Near-OOD Detection, 2021"
     )
 
-    def __init__(self, taps: tuple[str, ...] = ()) -> None:
+    def __init__(self, taps: tuple[str, ...] = (), dims: int = 0, pool: int = 1) -> None:
         self.taps = taps
+        self.dims = dims
+        self.pool = pool
 
     def least_bytes(self, recording: Recording) -> int:
-        width = recording.width(self.taps)
+        width, kept = recording.width(self.taps) // self.pool, self._kept(recording)
+        of_weights = pooling.weight_bytes(recording, self.taps, self.pool) * width * kept
+        return of_weights + 4 * kept * recording.n_classes
+
+    def _kept(self, recording: Recording) -> int:
+        """Dimensions that are left."""
         present = len(np.unique(np.asarray(recording.labels)))
-        return 2 * min(present - 1, width) * width
+        most = max(1, min(present - 1, recording.width(self.taps) // self.pool))
+        return min(self.dims or most, most)
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:
+        return _smaller(self, recording, self._kept(recording), FEW_DISCRIMINANTS)
+
+    @property
+    def stored_as(self) -> str:
+        return _form(self.dims, "discriminants", self.pool)
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
         farthest."""
-        x, labels = joined_values(recording, self.taps), np.asarray(recording.labels)
+        x = pooling.pooled_values(recording, self.taps, self.pool)
+        labels = np.asarray(recording.labels)
         enough = with_spread(self.kind, x, labels)
         x, labels = x[enough], labels[enough]
         present = np.unique(labels)
         scaler = StandardScaler().fit(x)
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
         y = model.fit(scaler.transform(x), labels).transform(scaler.transform(x))
+        y = y[:, : self.dims or y.shape[1]]  # those that tell the classes best apart come first
         means = np.stack([y[labels == c].mean(axis=0) for c in present])
         within = y - means[np.searchsorted(present, labels)]
         # Units in which the classes have variance 1; all rows together have more.
@@ -78,14 +98,14 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         self.means_[present] = own
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        x = joined(builder, self.taps)
+        x = pooling.pooled(builder, self.taps, self.pool)
         y = builder.node("affine", x, tables=[self.projection_.ravel(), self.shift_])
         every = builder.node("distances", y, tables=[self.means_.ravel()])
         own = builder.node("select", every, predicted)
-        flat = builder.node(
-            "affine", y, tables=[np.diag(1 / self.spread_).ravel(), np.zeros(len(self.spread_))]
-        )
-        all_rows = builder.node("distances", flat, tables=[np.zeros(len(self.spread_))])
+        # A row of weights, where a diagonal matrix would be as many squared.
+        squares = builder.node("mul", y, y)
+        weights = [1 / np.square(self.spread_), np.zeros(1)]
+        all_rows = builder.node("affine", squares, tables=weights)
         return Score(builder.node("sub", own, all_rows))
 
     def reason(self) -> str:
@@ -106,24 +126,37 @@ class DensityMonitor(MonitorEstimator):
     learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("middle",)
     most_taps: ClassVar[int | None] = None
-    limits: ClassVar[dict[str, tuple[float, float]]] = {"dims": (1, 1024)}
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"dims": (1, 1024), "pool": pooling.LIMITS}
     what: ClassVar[str] = "early features unlike the fit rows"
     source: ClassVar[str] = "Lee, Lee, Lee, Shin, NeurIPS 2018, with one class and early features"
 
-    def __init__(self, taps: tuple[str, ...] = (), dims: int = 32) -> None:
+    def __init__(self, taps: tuple[str, ...] = (), dims: int = 32, pool: int = 1) -> None:
         self.taps = taps
         self.dims = dims
+        self.pool = pool
 
     def analyse(self, model: Model) -> Analysis:
         return Analysis(early_features(model))
 
     def least_bytes(self, recording: Recording) -> int:
-        width = recording.width(self.taps)
-        return 2 * min(self.dims, width, len(recording) - 1) * width
+        width, kept = recording.width(self.taps) // self.pool, self._kept(recording)
+        of_weights = pooling.weight_bytes(recording, self.taps, self.pool) * kept * width
+        return of_weights + pooling.gather_bytes(recording, self.taps)
+
+    def _kept(self, recording: Recording) -> int:
+        """Dimensions that are left."""
+        return min(self.dims, recording.width(self.taps) // self.pool, len(recording) - 1)
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:
+        return _smaller(self, recording, self._kept(recording), FEW_DIRECTIONS)
+
+    @property
+    def stored_as(self) -> str:
+        return _form(self.dims, "directions", self.pool)
 
     def _fit(self, recording: Recording) -> None:
         """Needs no labels."""
-        x = joined_values(recording, self.taps)
+        x = pooling.pooled_values(recording, self.taps, self.pool)
         scaler = StandardScaler().fit(x)
         most = min(self.dims, x.shape[1], len(x) - 1)
         if most < 1 or not np.ptp(x, axis=0).any():
@@ -135,7 +168,7 @@ class DensityMonitor(MonitorEstimator):
         self.shift_ = -(x.mean(axis=0) @ self.projection_.T)
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
-        x = joined(builder, self.taps)
+        x = pooling.pooled(builder, self.taps, self.pool)
         y = builder.node("affine", x, tables=[self.projection_.ravel(), self.shift_])
         return Score(builder.node("distances", y, tables=[np.zeros(len(self.shift_))]))
 
@@ -148,6 +181,24 @@ class DensityMonitor(MonitorEstimator):
             "dimensions": len(self.shift_),
             "explained_variance": self.explained_,
         }
+
+
+def _smaller(
+    monitor: RelativeMahalanobisMonitor | DensityMonitor, recording: Recording, kept: int, few: int
+) -> MonitorEstimator | None:
+    """With half of the dimensions that are ``kept`` down to a ``few``, then with pooled features,
+    then with fewer dimensions still, but not fewer than ``FEWEST``."""
+    width = recording.width(monitor.taps)
+    pool = pooling.next_pool(width, monitor.pool)
+    narrow = pool is None or width // pool < pooling.NARROW
+    if kept > few or (kept > FEWEST and narrow):
+        return type(monitor)(monitor.taps, max(kept // 2, FEWEST), monitor.pool)
+    return None if pool is None else type(monitor)(monitor.taps, monitor.dims, pool)
+
+
+def _form(dims: int, what: str, pool: int) -> str:
+    pools = f", of means of {pool} features each" if pool > 1 else ""
+    return f"{dims} {what}{pools}" if dims else f"all {what}{pools}"
 
 
 def early_features(model: Model) -> tuple[str, ...]:

@@ -124,6 +124,16 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         that what cannot fit a budget is not fitted at all."""
         return 0
 
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:  # noqa: ARG002 - a hook
+        """The same monitor in its next smaller form, unfitted, with fewer ``least_bytes``: fewer
+        dimensions or features. None of one that has none. ``stored_as`` says which it is."""
+        return None
+
+    @property
+    def stored_as(self) -> str:
+        """What it stores, in a few words; "" of one that has no ``smaller`` form."""
+        return ""
+
     @final
     def fit(self, recording: Recording) -> Self:
         """Learn from labelled rows. Raises CompileError if taps, settings or rows do not suit."""

@@ -17,18 +17,15 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances
 
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
-from edgemon.compiler.monitors.shared.vectors import (
-    joined,
-    joined_values,
-    log_odds_against,
-    negated,
-)
+from edgemon.compiler.monitors.shared import pooling
+from edgemon.compiler.monitors.shared.vectors import log_odds_against, negated
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 
 SHARPNESS = (1.0, 1e4)  # bounds of the inverse kernel variance
+FEW = 2  # prototypes a class, before features are pooled rather than these given up
 SAMPLE = 5000  # fit rows on which the sharpness is found
 
 
@@ -40,25 +37,46 @@ class PrototypesMonitor(MonitorEstimator):
     learns_errors: ClassVar[bool] = False
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate",)
     most_taps: ClassVar[int | None] = None
-    limits: ClassVar[dict[str, tuple[float, float]]] = {"per_class": (1, 1024)}
+    limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "per_class": (1, 1024), "pool": pooling.LIMITS,
+    }  # fmt: skip
     what: ClassVar[str] = "unlike all typical rows"
     source: ClassVar[str] = (
         "Sun, Ming, Zhu, Li: Out-of-Distribution Detection with Deep Nearest Neighbors, ICML 2022, "
         "with cluster centres in place of rows"
     )
 
-    def __init__(self, taps: tuple[str, ...] = (), per_class: int = 8, seed: int = 0) -> None:
+    def __init__(
+        self, taps: tuple[str, ...] = (), per_class: int = 8, seed: int = 0, pool: int = 1
+    ) -> None:
         self.taps = taps
         self.per_class = per_class
         self.seed = seed
+        self.pool = pool
 
     def least_bytes(self, recording: Recording) -> int:
-        return recording.n_classes * self.per_class * recording.width(self.taps)
+        width = recording.width(self.taps) // self.pool
+        return recording.n_classes * self.per_class * (width + 4)  # codes, and a bias each
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:
+        """With half as many prototypes a class down to a few, then of pooled features, at last with
+        one a class."""
+        width = recording.width(self.taps)
+        pool = pooling.next_pool(width, self.pool)
+        narrow = pool is None or width // pool < pooling.NARROW
+        if self.per_class > FEW or (self.per_class > 1 and narrow):
+            return type(self)(self.taps, self.per_class // 2, self.seed, self.pool)
+        return None if pool is None else type(self)(self.taps, self.per_class, self.seed, pool)
+
+    @property
+    def stored_as(self) -> str:
+        pools = f", of means of {self.pool} features each" if self.pool > 1 else ""
+        return f"{self.per_class} prototype{'s' * (self.per_class > 1)} a class{pools}"
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels; prototypes are of correctly classified rows. A class without such rows
         borrows the centre of all."""
-        x = _normalised(joined_values(recording, self.taps))
+        x = self._values(recording)
         labels = np.asarray(recording.labels)
         centres = np.stack(
             [
@@ -68,6 +86,9 @@ class PrototypesMonitor(MonitorEstimator):
         )
         self.unit_ = float(np.abs(centres).max() / 127) or 1.0
         self.codes_ = np.rint(centres / self.unit_).astype(np.int8)
+
+    def _values(self, recording: Recording) -> Floats:
+        return _normalised(pooling.pooled_values(recording, self.taps, self.pool))
 
     def _centres(self, x: Floats, fallback: Floats) -> Floats:
         """(per_class, width): cluster centres, repeated where there are fewer rows."""
@@ -79,9 +100,9 @@ class PrototypesMonitor(MonitorEstimator):
 
     def _nearness(self, builder: Builder) -> int:
         """Value id of minus half the squared distance to each prototype, class by class."""
-        classes, count, width = self.codes_.shape
-        x = joined(builder, self.taps)
-        squares = builder.node("distances", x, tables=[np.zeros(width)])
+        classes, count, _ = self.codes_.shape
+        x = pooling.pooled(builder, self.taps, self.pool)
+        squares = builder.node("sum", builder.node("mul", x, x))
         half = builder.node("scale", builder.node("log", squares), tables=[np.array([0.5])])
         y = builder.node("div", x, builder.node("exp", half))
         tables: list[npt.NDArray[Any]] = [
@@ -111,7 +132,7 @@ class PrototypeOddsMonitor(PrototypesMonitor):
 
     def _fit(self, recording: Recording) -> None:
         super()._fit(recording)
-        x = _normalised(joined_values(recording, self.taps))[:SAMPLE]
+        x = self._values(recording)[:SAMPLE]
         self.sharpness_ = self._sharpness(x, np.asarray(recording.labels)[:SAMPLE])
 
     def _sharpness(self, x: Floats, labels: npt.NDArray[Any]) -> float:

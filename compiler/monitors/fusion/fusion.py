@@ -9,7 +9,7 @@ theirs is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,7 @@ from edgemon.compiler.cost.bill import KILOBYTE, Bill, Cost, flags
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.fusion.reduction import forms
 from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import Table, fused, own_cost, table_of
 from edgemon.compiler.monitors.shared.tails import UNIT, Surprise
@@ -108,11 +109,11 @@ class FusionMonitor(MonitorEstimator):
     def fit_members(
         self, recording: Recording, fit: Callable[[MonitorEstimator], MonitorEstimator]
     ) -> None:
-        """``left_out_`` has why members were left out, what the model itself could not give, and
-        later what ``combine`` left out."""
+        """``left_out_`` has why members were left out or reduced, what the model itself could not
+        give, and later what ``combine`` left out."""
         fitted: dict[MonitorEstimator, MonitorEstimator] = {}
         self.left_out_ = dict(self.unavailable)
-        for member in self.members:
+        for whole, member in self._forms(recording):
             least = member.least_bytes(recording) / KILOBYTE
             if least > self.budget_kb:
                 self.left_out_[member.kind] = (
@@ -123,7 +124,7 @@ class FusionMonitor(MonitorEstimator):
             try:
                 found = fit(member)
                 _require_lowerable(found, recording)
-                fitted[member] = found
+                fitted[whole] = found
             except CompileError as error:
                 self.left_out_[member.kind] = str(error)
         self.members_ = tuple(fitted.values())
@@ -133,6 +134,15 @@ class FusionMonitor(MonitorEstimator):
                 f"{self.kind}: no signal can be learned from these fit rows: "
                 + "; ".join(self.left_out_.values())
             )
+
+    def _forms(self, recording: Recording) -> Iterator[tuple[MonitorEstimator, MonitorEstimator]]:
+        """All members, and the form of each that is taken: of novelty signals what fits."""
+        yield from ((m, m) for m in self.signals)
+        most = self.budget_kb * NOVELTY_SHARE
+        for found in forms(self.novelty, recording, most):
+            if found.reduced:
+                self.left_out_[found.whole.kind] = found.said(most)
+            yield found.whole, found.taken
 
     @property
     def budget(self) -> Budget:

@@ -1,0 +1,63 @@
+"""Wide features made narrower without a table: means of elements that lie evenly apart.
+
+Of a feature map that was flattened with its channels last these are means over positions, of fewer
+and fewer channels and columns; of any other vector a fixed projection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors.shared.vectors import joined, joined_values
+from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.recording.recording import Recording
+
+Floats = npt.NDArray[np.float64]
+
+LIMITS = (1.0, float(1 << 20))  # of the setting ``pool``
+FEWEST = 16  # means, with which a monitor still sees something
+NARROW = 64  # means, which are pooled no further while there is something else to give up
+SHORT_WEIGHTS, WIDE_WEIGHTS = 2, 4  # bytes: of integers, of floats
+
+
+def pooled_values(recording: Recording, taps: Sequence[str], pool: int) -> Floats:
+    """(n, width / pool): the features of all taps, ``pool`` of them averaged into one; same as
+    ``pooled``. Raises CompileError unless ``pool`` divides the width."""
+    x = joined_values(recording, taps)
+    if x.shape[1] % pool:
+        raise CompileError(
+            f"pool={pool} does not divide the {x.shape[1]} features; choose a divisor"
+        )
+    return np.asarray(x.reshape(len(x), pool, -1).mean(axis=1)) if pool > 1 else x
+
+
+def pooled(builder: Builder, taps: Sequence[str], pool: int) -> int:
+    """Value id of the same."""
+    x = joined(builder, taps)
+    if pool == 1:
+        return x
+    width = builder.value(x).length // pool
+    return builder.node("reduce", x, tables=[np.array([width], np.uint32)])
+
+
+def next_pool(width: int, pool: int) -> int | None:
+    """The next larger number that divides ``width``, None if fewer than ``FEWEST`` means would be
+    left."""
+    return next((p for p in range(pool + 1, width // FEWEST + 1) if width % p == 0), None)
+
+
+def weight_bytes(recording: Recording, taps: Sequence[str], pool: int = 1) -> int:
+    """Bytes of a weight of these features, at least: sums of codes are too wide for short ones."""
+    several = [t.channels and t.length > t.channels for t in map(recording.tap, taps)]
+    floats = all(recording.tap(name).dtype == "float32" for name in taps)
+    return WIDE_WEIGHTS if pool > 1 or all(several) or floats else SHORT_WEIGHTS
+
+
+def gather_bytes(recording: Recording, taps: Sequence[str]) -> int:
+    """Bytes of the order in which maps with their channels first are read."""
+    maps = (t for t in map(recording.tap, taps) if t.channels and t.channels_first)
+    return sum(4 * tap.length for tap in maps)

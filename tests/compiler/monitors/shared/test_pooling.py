@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors.shared.pooling import (
+    FEWEST,
+    next_pool,
+    pooled,
+    pooled_values,
+    weight_bytes,
+)
+from edgemon.compiler.program import reference
+from edgemon.compiler.program.ir import Builder, Monitor
+from tests.compiler.recordings import make_recording
+
+
+@pytest.mark.parametrize("taps", [("features",), ("features", "logits")])
+def test_the_program_reads_the_means_that_are_learned_from(
+    tmp_path: Path, taps: tuple[str, ...]
+) -> None:
+    rows = make_recording(tmp_path, "float32", 40, 1)
+    b = Builder(rows.taps, real=True)
+    x = pooled(b, taps, 4)
+    program = b.program(b.node("argmax", 0), [Monitor("m", b.node("max", x), 0.0, 0.0)])
+    values = reference.run_real(program, [rows.values(t.name) for t in rows.taps])
+    np.testing.assert_allclose(values[x], pooled_values(rows, taps, 4), atol=1e-12)
+
+
+def test_of_a_flattened_map_they_are_means_over_positions(tmp_path: Path) -> None:
+    rows = make_recording(tmp_path, "float32", 5, 1)
+    maps = rows.values("features").reshape(5, 3, 4)  # 3 positions of 4 channels
+    np.testing.assert_allclose(pooled_values(rows, ("features",), 3), maps.mean(axis=1))
+
+
+def test_what_does_not_divide_the_width_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    rows = make_recording(tmp_path, "float32", 5, 1)
+    with pytest.raises(CompileError, match="pool=5 does not divide the 12 features"):
+        pooled_values(rows, ("features",), 5)
+
+
+@pytest.mark.parametrize("width", [31, 64, 97, 1152, 9216])
+def test_pools_grow_over_all_divisors_and_leave_enough(width: int) -> None:
+    found, pool = [], next_pool(width, 1)
+    while pool is not None:
+        found.append(pool)
+        pool = next_pool(width, pool)
+    assert found == [p for p in range(2, width) if width % p == 0 and width // p >= FEWEST]
+
+
+def test_means_of_codes_have_float_weights(tmp_path: Path) -> None:
+    rows = make_recording(tmp_path, "int8", 5, 1)
+    assert (weight_bytes(rows, ("features",)), weight_bytes(rows, ("features",), 2)) == (2, 4)
