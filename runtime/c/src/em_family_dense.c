@@ -203,8 +203,15 @@ EM_RUN(kernels) {
 /* ---- distances, squared_error --------------------------------------------------------------- */
 
 #if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR)
+/* For two ops; in the small form, whose sums are apart already, a frame more would be deeper. */
+#if EM_SMALL
+#define OF_TWO_OPS EM_INLINE
+#else
+#define OF_TWO_OPS static EM_APART
+#endif
+
 /* Of x from each of some points. */
-static EM_APART void distances_f32(em_value x, const em_f32 *points, uint32_t rows, em_f32 *out) {
+OF_TWO_OPS void distances_f32(em_value x, const em_f32 *points, uint32_t rows, em_f32 *out) {
     em_rows r;
     em_begin_rows(&r, x, points, rows);
     for (uint32_t k = 0; k < rows; k++) {
