@@ -1,38 +1,41 @@
-"""Backward operators of a float TFLite graph, of built-in operators alone.
+"""The gradient of a float TFLite graph, as built-in operators of the same graph, by rules for each
+operator (``tflite_rules``, ``tflite_windows``).
 
 The converter has no gradient of ReLU and of pooling among the built-in operators, so each is
-written by hand: masks for ReLU, a transposed convolution for a convolution, a product with a
-constant for a mean.
+written by hand.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.gradient.refused import Refused
-from edgemon.compiler.gradient.tflite_writer import TfliteWriter
-
-Array = npt.NDArray[Any]
+from edgemon.compiler.gradient.refused import Refused, of_integers
+from edgemon.compiler.gradient.tflite_writer import Shape, TfliteWriter
 
 _BOOL = schema.TensorType.BOOL
-_VALID = schema.Padding.VALID
-_TOP = {0: None, 1: math.inf, 3: 6.0}  # of fused NONE, RELU, RELU6
+_LIMITS = {0: (-math.inf, math.inf), 1: (0.0, math.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}  # of fused
+_TABLES = {
+    "GREATER": "GreaterOptions", "LESS": "LessOptions", "EQUAL": "EqualOptions",
+    "GREATER_EQUAL": "GreaterEqualOptions",
+}  # fmt: skip
+_OF_CODES = ("QUANTIZE", "DEQUANTIZE")
+
+Rule = Callable[["Backward", Any, int], None]
 
 
 class Backward:
     """Gradients by tensor, from the last operator to the first."""
 
-    def __init__(self, writer: TfliteWriter, entry: int) -> None:
-        self._file, self._entry = writer, entry
+    def __init__(self, file: TfliteWriter, entry: int, rules: Mapping[str, Rule]) -> None:
+        self.file, self._entry, self._rules = file, entry, rules
         self._gradients: dict[int, int] = {}
-        self._forward = list(writer.graph.operators)
+        self._forward = list(file.graph.operators)
         self._moving = {entry}  # tensors that depend on the input
         for operator in self._forward:
             if self._moving & set(map(int, operator.inputs)):
@@ -42,229 +45,112 @@ class Backward:
         """The gradient with regard to the input. Raises CompileError."""
         self._gradients[output] = gradient
         for operator in reversed(self._forward):
-            made = int(operator.outputs[0])
-            if made not in self._gradients or made not in self._moving:
+            made = [i for i in map(int, operator.outputs) if i in self._gradients]
+            if not made or not any(self.moves(int(i)) for i in operator.inputs):
                 continue
-            name = self._file.name(operator)
-            rule = _RULES.get(name)
+            name = self.file.name(operator)
+            moving = [i for i in map(int, operator.inputs) if self.moves(i)]
+            if name in _OF_CODES:
+                raise of_integers()
+            rule = self._rules.get(name)
             if rule is None or len(operator.outputs) > 1:
                 raise Refused(f"the operator {name}")
-            if not all(self._file.is_float(int(i)) for i in (operator.inputs[0], made)):
-                raise Refused(f"{name} on integers")
-            rule(self, operator, self._through_fused(operator, made))
+            if not all(self.file.is_float(i) for i in (*moving, *made)):
+                raise of_integers()
+            rule(self, operator, self._through_fused(operator, made[0]))
         if self._entry not in self._gradients:
             raise CompileError("monitor odin: the model's output does not depend on its input")
         return self._gradients[self._entry]
 
-    def _add(self, index: int, gradient: int) -> None:
-        """Paths that meet add up; constants have no gradient."""
-        if index not in self._moving:
+    def moves(self, index: int) -> bool:
+        """Does the tensor depend on the input?"""
+        return index in self._moving
+
+    def shape(self, index: int) -> Shape:
+        return self.file.shape(index)
+
+    def add(self, index: int, gradient: int) -> None:
+        """Paths that meet add up; constants have no gradient. ``gradient`` may have the shape to
+        which the tensor was broadcast."""
+        if not self.moves(index):
             return
+        gradient = self._narrowed(gradient, self.shape(index))
         if index in self._gradients:
             both = (self._gradients[index], gradient)
-            gradient = self._file.op("ADD", both, self._file.shape(index), options="AddOptions")
+            gradient = self.file.op("ADD", both, self.shape(index), options="AddOptions")
         self._gradients[index] = gradient
 
-    def _through_fused(self, operator: Any, made: int) -> int:
-        fused = getattr(operator.builtinOptions, "fusedActivationFunction", 0)
-        if fused not in _TOP:
-            raise Refused(f"the fused activation of {self._file.name(operator)}")
-        top = _TOP[fused]
-        gradient = self._gradients[made]
-        return gradient if top is None else self._masked(gradient, made, top)
-
-    def _masked(self, gradient: int, made: int, top: float) -> int:
-        """Where a clipped value lies between 0 and ``top``, both left out."""
-        gradient = self._where("GREATER", made, 0.0, gradient)
-        return gradient if math.isinf(top) else self._where("LESS", made, top, gradient)
-
-    def _where(self, test: str, value: int, limit: float, gradient: int) -> int:
-        against = self._file.constant(np.array([limit], np.float32))
-        return self._times(gradient, self.truth(test, value, against))
+    def clipped(self, gradient: int, value: int, low: float, high: float) -> int:
+        """Where a value lies between the limits, both left out."""
+        for test, limit in (("GREATER", low), ("LESS", high)):
+            if math.isfinite(limit):
+                gradient = self.times(gradient, self.truth(test, value, self.file.floats(limit)))
+        return gradient
 
     def truth(self, test: str, value: int, against: int) -> int:
         """1.0 where a comparison holds, else 0.0; in the shape of ``value``."""
-        shape = self._file.shape(value)
-        table = {"GREATER": "Greater", "LESS": "Less", "EQUAL": "Equal"}[test] + "Options"
-        found = self._file.op(test, (value, against), shape, _BOOL, options=table)
-        return self._file.op(
+        shape = self.shape(value)
+        found = self.file.op(test, (value, against), shape, _BOOL, options=_TABLES[test])
+        return self.file.op(
             "CAST", (found,), shape, options="CastOptions", inDataType=_BOOL,
             outDataType=schema.TensorType.FLOAT32,
         )  # fmt: skip
 
-    def _times(self, gradient: int, other: int, shape: tuple[int, ...] | None = None) -> int:
-        shape = self._file.shape(gradient) if shape is None else shape
-        return self._file.op("MUL", (gradient, other), shape, options="MulOptions")
+    def times(self, gradient: int, other: int) -> int:
+        """In the shape to which both are broadcast."""
+        return self.both("MUL", gradient, other)
 
-    def reshaped(self, gradient: int, shape: tuple[int, ...]) -> int:
-        if self._file.shape(gradient) == shape:
+    def both(self, name: str, left: int, right: int) -> int:
+        """MUL, ADD, SUB or DIV."""
+        shape = np.broadcast_shapes(self.shape(left), self.shape(right))
+        return self.file.op(name, (left, right), shape, options=f"{name.title()}Options")
+
+    def reshaped(self, gradient: int, shape: Shape) -> int:
+        if self.shape(gradient) == shape:
             return gradient
-        to = self._file.constant(np.array(shape, np.int32))
-        return self._file.op(
-            "RESHAPE", (gradient, to), shape, options="ReshapeOptions", newShape=list(shape)
-        )
+        return self.file.op(
+            "RESHAPE", (gradient, self.file.integers(shape)), shape, options="ReshapeOptions",
+            newShape=list(shape),
+        )  # fmt: skip
 
-    def _weights(self, operator: Any) -> Array:
-        found = self._file.value(int(operator.inputs[1]))
+    def spread(self, gradient: int, shape: Shape, share: float) -> int:
+        """Each element times ``share``, to all that it was taken of."""
+        return self.times(gradient, self.file.constant(np.full(shape, share, np.float32)))
+
+    def cut(self, index: int, begin: Shape, shape: Shape) -> int:
+        """The part of this shape that begins there."""
+        inputs = (index, self.file.integers(begin), self.file.integers(shape))
+        return self.file.op("SLICE", inputs, shape, options="SliceOptions")
+
+    def padded(self, index: int, before: Shape, after: Shape) -> int:
+        """With zeros around it."""
+        shape = tuple(b + n + a for b, n, a in zip(before, self.shape(index), after, strict=True))
+        if shape == self.shape(index):
+            return index
+        to = self.file.constant(np.array(list(zip(before, after, strict=True)), np.int32))
+        return self.file.op("PAD", (index, to), shape, options="PadOptions")
+
+    def weights(self, operator: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Of a convolution or a dense layer. Raises CompileError if they are no constants."""
+        found = self.file.value(int(operator.inputs[1]))
         if found is None:
-            raise Refused(f"{self._file.name(operator)} whose weights are no float constants")
+            raise Refused(f"{self.file.name(operator)} whose weights are no float constants")
         return found
 
-    def _transposed(self, operator: Any, gradient: int, weights: Array) -> None:
-        """``weights``: (output channels, height, width, input channels) of the forward pass."""
-        options, source = operator.builtinOptions, int(operator.inputs[0])
-        if max(getattr(options, "dilationWFactor", 1), getattr(options, "dilationHFactor", 1)) > 1:
-            raise Refused(f"a dilated {self._file.name(operator)}")
-        shape = self._file.shape(source)
-        if shape[-1] != weights.shape[-1]:
-            raise Refused(f"{self._file.name(operator)} in groups")
-        turned = np.ascontiguousarray(weights.transpose(3, 1, 2, 0))
-        inputs = (
-            self._file.constant(np.array(shape, np.int32)), self._file.constant(turned), gradient
-        )  # fmt: skip
-        made = self._file.op(
-            "TRANSPOSE_CONV", inputs, shape, options="TransposeConvOptions",
-            padding=options.padding, strideW=options.strideW, strideH=options.strideH,
-        )  # fmt: skip
-        self._add(source, made)
+    def _through_fused(self, operator: Any, made: int) -> int:
+        fused = getattr(operator.builtinOptions, "fusedActivationFunction", 0)
+        if fused not in _LIMITS:
+            raise Refused(f"the fused activation of {self.file.name(operator)}")
+        return self.clipped(self._gradients[made], made, *_LIMITS[fused])
 
-    def convolution(self, operator: Any, gradient: int) -> None:
-        self._transposed(operator, gradient, self._weights(operator))
-
-    def depthwise(self, operator: Any, gradient: int) -> None:
-        """As a convolution whose weights are 0 between channels: there is no transposed depthwise
-        one."""
-        weights = self._weights(operator)[0]  # (height, width, input channels * multiplier)
-        height, width, made = weights.shape
-        taken = self._file.shape(int(operator.inputs[0]))[-1]
-        full = np.zeros((made, height, width, taken), np.float32)
-        for channel in range(made):
-            full[channel, :, :, channel * taken // made] = weights[:, :, channel]
-        self._transposed(operator, gradient, full)
-
-    def dense(self, operator: Any, gradient: int) -> None:
-        weights, source = self._weights(operator), int(operator.inputs[0])
-        shape = self._file.shape(source)
-        rows = math.prod(shape) // weights.shape[1]
-        flat = self.reshaped(gradient, (rows, weights.shape[0]))
-        turned = self._file.constant(np.ascontiguousarray(weights.T))
-        made = self._file.op(
-            "FULLY_CONNECTED", (flat, turned, -1), (rows, weights.shape[1]),
-            options="FullyConnectedOptions",
-        )  # fmt: skip
-        self._add(source, self.reshaped(made, shape))
-
-    def average_pool(self, operator: Any, gradient: int) -> None:
-        options, source = operator.builtinOptions, int(operator.inputs[0])
-        _, height, width, channels = self._file.shape(source)
-        size = (options.filterHeight, options.filterWidth)
-        if size == (height, width) and self._file.shape(gradient)[1:3] == (1, 1):
-            if options.padding != _VALID:
-                raise Refused("AVERAGE_POOL_2D with padding")
-            self._spread(source, gradient)
-            return
-        if options.padding != _VALID:
-            raise Refused("AVERAGE_POOL_2D with padding")
-        weights = np.zeros((channels, *size, channels), np.float32)
-        weights[range(channels), :, :, range(channels)] = 1 / math.prod(size)
-        self._transposed(operator, gradient, weights)
-
-    def max_pool(self, operator: Any, gradient: int) -> None:
-        """To the largest values of each window, in equal parts where several are equal."""
-        options, source = operator.builtinOptions, int(operator.inputs[0])
-        size = (options.filterHeight, options.filterWidth)
-        if size != (options.strideH, options.strideW):
-            raise Refused("MAX_POOL_2D whose windows overlap or leave gaps")
-        made, shape = self._file.shape(gradient), self._file.shape(source)
-        covered = (1, made[1] * size[0], made[2] * size[1], made[3])
-        if covered[1] > shape[1] or covered[2] > shape[2]:
-            raise Refused("MAX_POOL_2D with padding")
-        seen = source if covered == shape else self._cut(source, covered)
-        largest = self._repeated(int(operator.outputs[0]), size)
-        mask = self.truth("EQUAL", seen, largest)
-        share = self._file.op(
-            "AVERAGE_POOL_2D", (mask,), made, options="Pool2DOptions", padding=_VALID,
-            strideH=size[0], strideW=size[1], filterHeight=size[0], filterWidth=size[1],
-        )  # fmt: skip
-        count = self._times(share, self._file.constant(np.array([math.prod(size)], np.float32)))
-        one = self._file.constant(np.array([1], np.float32))
-        count = self._file.op("MAXIMUM", (count, one), made, options="MaximumMinimumOptions")
-        each = self._file.op("DIV", (gradient, count), made, options="DivOptions")
-        found = self._times(self._repeated(each, size), mask)
-        if covered != shape:
-            rest = [[0, n - m] for n, m in zip(shape, covered, strict=True)]
-            to = self._file.constant(np.array(rest, np.int32))
-            found = self._file.op("PAD", (found, to), shape, options="PadOptions")
-        self._add(source, found)
-
-    def _cut(self, index: int, shape: tuple[int, ...]) -> int:
-        begin = self._file.constant(np.zeros(len(shape), np.int32))
-        size = self._file.constant(np.array(shape, np.int32))
-        return self._file.op("SLICE", (index, begin, size), shape, options="SliceOptions")
-
-    def _repeated(self, index: int, size: tuple[int, int]) -> int:
-        """Each value of (1, height, width, channels) for a whole window."""
-        _, height, width, channels = self._file.shape(index)
-        for rows, times, columns in (
-            (height, size[0], width * channels),
-            (height * size[0] * width, size[1], channels),
-        ):
-            flat = self.reshaped(index, (rows, 1, columns))
-            by = self._file.constant(np.array([1, times, 1], np.int32))
-            index = self._file.op("TILE", (flat, by), (rows, times, columns), options="TileOptions")
-        return self.reshaped(index, (1, height * size[0], width * size[1], channels))
-
-    def mean(self, operator: Any, gradient: int) -> None:
-        axes = self._file.model.buffers[self._file.graph.tensors[operator.inputs[1]].buffer].data
-        shape = self._file.shape(int(operator.inputs[0]))
-        over = {int(a) % len(shape) for a in np.asarray(axes, np.uint8).view("<i4")}
-        kept = tuple(1 if axis in over else n for axis, n in enumerate(shape))
-        self._spread(int(operator.inputs[0]), self.reshaped(gradient, kept))
-
-    def _spread(self, source: int, gradient: int) -> None:
-        """The gradient of a mean, to all that it was taken of."""
-        shape = self._file.shape(source)
-        count = math.prod(shape) / math.prod(self._file.shape(gradient))
-        share = self._file.constant(np.full(shape, 1 / count, np.float32))
-        self._add(source, self._times(gradient, share, shape))
-
-    def add(self, operator: Any, gradient: int) -> None:
-        for index in map(int, operator.inputs):
-            if index in self._moving:
-                if self._file.shape(index) != self._file.shape(gradient):
-                    raise Refused("ADD of two shapes")
-                self._add(index, gradient)
-
-    def scaled(self, operator: Any, gradient: int) -> None:
-        moving = [i for i in map(int, operator.inputs) if i in self._moving]
-        other = [i for i in map(int, operator.inputs) if i not in self._moving]
-        if len(moving) != 1 or self._file.shape(moving[0]) != self._file.shape(gradient):
-            raise Refused("MUL of two layers")
-        self._add(moving[0], self._times(gradient, other[0]))
-
-    def reshape(self, operator: Any, gradient: int) -> None:
-        source = int(operator.inputs[0])
-        self._add(source, self.reshaped(gradient, self._file.shape(source)))
-
-    def relu(self, operator: Any, gradient: int) -> None:
-        self._add(
-            int(operator.inputs[0]), self._masked(gradient, int(operator.outputs[0]), math.inf)
-        )
-
-    def relu6(self, operator: Any, gradient: int) -> None:
-        self._add(int(operator.inputs[0]), self._masked(gradient, int(operator.outputs[0]), 6.0))
-
-
-_RULES: dict[str, Callable[[Backward, Any, int], None]] = {
-    "CONV_2D": Backward.convolution,
-    "DEPTHWISE_CONV_2D": Backward.depthwise,
-    "FULLY_CONNECTED": Backward.dense,
-    "AVERAGE_POOL_2D": Backward.average_pool,
-    "MAX_POOL_2D": Backward.max_pool,
-    "MEAN": Backward.mean,
-    "ADD": Backward.add,
-    "MUL": Backward.scaled,
-    "RESHAPE": Backward.reshape,
-    "RELU": Backward.relu,
-    "RELU6": Backward.relu6,
-}
+    def _narrowed(self, gradient: int, shape: Shape) -> int:
+        """The sum over what broadcasting repeated."""
+        wide = self.shape(gradient)
+        padded = (1,) * (len(wide) - len(shape)) + shape
+        axes = [i for i, (a, b) in enumerate(zip(wide, padded, strict=True)) if a != b]
+        if axes:
+            gradient = self.file.op(
+                "SUM", (gradient, self.file.integers(axes)), padded, options="ReducerOptions",
+                keepDims=True,
+            )  # fmt: skip
+        return self.reshaped(gradient, shape)

@@ -16,6 +16,7 @@ from ai_edge_litert import schema_py_generated as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.gradient.refused import of_another_input, of_classes, of_integers
 from edgemon.compiler.gradient.tflite_backward import Backward
+from edgemon.compiler.gradient.tflite_rules import RULES
 from edgemon.compiler.gradient.tflite_writer import TfliteWriter
 from edgemon.runtime.preprocess import InputSpec
 
@@ -35,16 +36,17 @@ def step_model(content: bytes, entry: InputSpec, step: Steps, temperature: float
     if len(file.graph.inputs) != 1:
         raise CompileError("monitor odin: a companion is made of models with one input alone")
     x = int(file.graph.inputs[0])
-    if not file.is_float(x):
+    real = _real(file, x)
+    if real is None:
         raise of_integers()
     if file.shape(x) != entry.tensor_shape:
         raise of_another_input(file.shape(x), entry.tensor_shape)
     logits = _logits(file)
-    gradient = Backward(file, x).of_entry(logits, _of_logits(file, logits, temperature))
+    gradient = Backward(file, real, RULES).of_entry(logits, _of_logits(file, logits, temperature))
     sign = file.op("SIGN", (gradient,), entry.tensor_shape)
     size = file.constant(np.atleast_1d(step))
     moved = file.op("MUL", (sign, size), entry.tensor_shape, options="MulOptions")
-    made = file.op("ADD", (x, moved), entry.tensor_shape, options="AddOptions")
+    made = file.op("ADD", (real, moved), entry.tensor_shape, options="AddOptions")
     return file.content(*_as_taken(file, entry, x, made))
 
 
@@ -75,14 +77,40 @@ def _of_logits(file: TfliteWriter, logits: int, temperature: float) -> int:
     return file.op("SUB", (unit, softmax), shape, options="SubOptions")
 
 
+def _real(file: TfliteWriter, x: int) -> int | None:
+    """The input as floats: itself, or what a CAST of it gives."""
+    if file.is_float(x):
+        return x
+    readers = [o for o in file.graph.operators if x in map(int, o.inputs)]
+    if len(readers) == 1 and file.name(readers[0]) == "CAST":
+        made = int(readers[0].outputs[0])
+        return made if file.is_float(made) else None
+    return None
+
+
 def _as_taken(file: TfliteWriter, entry: InputSpec, x: int, made: int) -> tuple[int, int]:
     """Input and output in the type of the classifier's input."""
-    if entry.dtype == "float32":
+    if entry.dtype == "float32" and file.is_float(x):
         return x, made
     if entry.dtype not in _INTEGERS:
         raise CompileError(f"monitor odin: no companion for an input of {entry.dtype}")
     kind, shape = _INTEGERS[entry.dtype], entry.tensor_shape
     ends = [file.tensor(shape, kind, entry.scale, entry.zero_point) for _ in range(2)]
-    file.place(file.made("DEQUANTIZE", (ends[0],), x, 2, "DequantizeOptions"), first=True)
-    file.place(file.made("QUANTIZE", (made,), ends[1], 1, "QuantizeOptions"))
-    return ends[0], ends[1]
+    if entry.scale and file.is_float(x):
+        file.place(file.made("DEQUANTIZE", (ends[0],), x, 2, "DequantizeOptions"), first=True)
+        file.place(file.made("QUANTIZE", (made,), ends[1], 1, "QuantizeOptions"))
+        return ends[0], ends[1]
+    if entry.scale or file.graph.tensors[x].type not in (schema.TensorType.FLOAT32, kind):
+        raise CompileError("monitor odin: --float-model takes other codes than the model")
+    if file.is_float(x):
+        casts = {"inDataType": kind, "outDataType": schema.TensorType.FLOAT32}
+        file.place(file.made("CAST", (ends[0],), x, 1, "CastOptions", **casts), first=True)
+        x = ends[0]
+    limits = np.iinfo(entry.dtype)
+    made = file.op("ROUND", (made,), shape)
+    for name, limit in (("MAXIMUM", limits.min), ("MINIMUM", limits.max)):
+        inputs = (made, file.floats(float(limit)))
+        made = file.op(name, inputs, shape, options="MaximumMinimumOptions")
+    casts = {"inDataType": schema.TensorType.FLOAT32, "outDataType": kind}
+    file.place(file.made("CAST", (made,), ends[1], 1, "CastOptions", **casts))
+    return x, ends[1]

@@ -11,13 +11,19 @@ import numpy.typing as npt
 from ai_edge_litert import schema_py_generated as schema
 
 Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
 
 FLOAT = schema.TensorType.FLOAT32
 _CODES = {v: k for k, v in vars(schema.BuiltinOperator).items() if isinstance(v, int)}
-_TYPES = {
+_TYPES: dict[np.dtype[Any], int] = {
     np.dtype(np.float32): FLOAT,
     np.dtype(np.int32): schema.TensorType.INT32,
     np.dtype(np.int64): schema.TensorType.INT64,
+}
+_STORED: dict[int, np.dtype[Any]] = {
+    **{v: k for k, v in _TYPES.items()},
+    schema.TensorType.FLOAT16: np.dtype(np.float16),
+    schema.TensorType.INT8: np.dtype(np.int8),
 }
 
 
@@ -40,12 +46,43 @@ class TfliteWriter:
         return bool(self.graph.tensors[index].type == FLOAT)
 
     def value(self, index: int) -> Array | None:
-        """Of a constant of float32."""
-        tensor = self.graph.tensors[index]
-        data = self.model.buffers[tensor.buffer].data
-        if data is None or not len(data) or tensor.type != FLOAT:
+        """The real values of a constant, also one of codes or of float16, as float32."""
+        stored, tensor = self._stored(index), self.graph.tensors[index]
+        if stored is None:
+            makers = (o for o in self.graph.operators if int(o.outputs[0]) == index)
+            maker = next((o for o in makers if self.name(o) == "DEQUANTIZE"), None)
+            return None if maker is None else self.value(int(maker.inputs[0]))
+        if stored.dtype.kind == "f":
+            return stored.astype(np.float32)
+        quantised = tensor.quantization
+        if tensor.type != schema.TensorType.INT8 or quantised is None or quantised.scale is None:
             return None
-        return np.asarray(data, np.uint8).view("<f4").reshape(self.shape(index))
+        scale, zero = np.asarray(quantised.scale), np.asarray(quantised.zeroPoint)
+        along = [1] * stored.ndim
+        along[quantised.quantizedDimension] = -1
+        by, of = (v.reshape(along) if v.size > 1 else v for v in (scale, zero))
+        return np.asarray((stored.astype(np.float64) - of) * by, np.float32)
+
+    def whole(self, index: int) -> Array | None:
+        """Of a constant of int32 or int64."""
+        stored = self._stored(index)
+        return None if stored is None or stored.dtype.str not in ("<i4", "<i8") else stored
+
+    def _stored(self, index: int) -> Array | None:
+        """A constant as it lies in the file."""
+        tensor = self.graph.tensors[index]
+        data, kind = self.model.buffers[tensor.buffer].data, _STORED.get(tensor.type)
+        if data is None or not len(data) or kind is None or tensor.sparsity is not None:
+            return None
+        return np.frombuffer(np.asarray(data, np.uint8).tobytes(), kind).reshape(self.shape(index))
+
+    def floats(self, *values: float) -> int:
+        """A new constant of (n,) float32."""
+        return self.constant(np.array(values, np.float32))
+
+    def integers(self, values: Sequence[int]) -> int:
+        """A new constant of (n,) int32, as shapes and axes are."""
+        return self.constant(np.array(values, np.int32))
 
     def tensor(
         self, shape: Sequence[int], kind: int = FLOAT, scale: float = 0.0, zero_point: int = 0

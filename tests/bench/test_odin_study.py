@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from edgemon.bench import odin_study
 from edgemon.bench.odin_study import Rows, study, table
 from edgemon.compiler.errors import CompileError
 from edgemon.runtime.preprocess import Preprocess
@@ -42,7 +43,10 @@ def test_no_step_is_odin_t_and_a_step_is_not(
     assert len(list(table(found))) == 3 + len(found["monitors"])
 
 
-def test_the_float_source_must_answer_alike(tiny_data: Path, novel: Path, tmp_path: Path) -> None:
+def test_the_float_source_must_answer_alike(
+    tiny_data: Path, novel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(odin_study, "STEPS", (0.005,))
     rows, path = Rows.of(tiny_data, novel, 200), write_tiny_onnx(tmp_path / "tiny.onnx")
     assert study(path, path, rows, Preprocess())["agreement"] == 1
     other = onnx.load(path)

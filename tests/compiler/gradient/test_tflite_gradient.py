@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.gradient.tflite_backward import Backward
+from edgemon.compiler.gradient.tflite_rules import RULES
 from edgemon.compiler.gradient.tflite_step import step_model
 from edgemon.compiler.gradient.tflite_writer import TfliteWriter
 from edgemon.compiler.models import open_model
@@ -27,6 +29,7 @@ Build = Callable[[TfliteWriter, int], int]
 SHAPE = (1, 6, 6, 4)
 SAME, VALID = schema.Padding.SAME, schema.Padding.VALID
 RELU, RELU6 = schema.ActivationFunctionType.RELU, schema.ActivationFunctionType.RELU6
+ONE = schema.ActivationFunctionType.RELU_N1_TO_1
 MAX = "MAX_POOL_2D"
 RNG = np.random.default_rng(3)
 
@@ -65,15 +68,19 @@ def conv(
     return build
 
 
-def depthwise(multiplier: int, stride: int) -> Build:
+def depthwise(
+    multiplier: int, stride: int, size: int = 3, padding: int = SAME, dilation: int = 1
+) -> Build:
     def build(f: TfliteWriter, x: int) -> int:
         _, h, w, taken = f.shape(x)
         made = taken * multiplier
-        inputs = (x, f.constant(random(1, 3, 3, made)), f.constant(random(made)))
+        inputs = (x, f.constant(random(1, size, size, made)), f.constant(random(made)))
+        reach = 0 if padding == SAME else (size - 1) * dilation
+        shape = (1, -(-(h - reach) // stride), -(-(w - reach) // stride), made)
         return f.op(
-            "DEPTHWISE_CONV_2D", inputs, (1, -(-h // stride), -(-w // stride), made),
-            options="DepthwiseConv2DOptions", padding=SAME, strideW=stride, strideH=stride,
-            depthMultiplier=multiplier, dilationWFactor=1, dilationHFactor=1,
+            "DEPTHWISE_CONV_2D", inputs, shape, options="DepthwiseConv2DOptions", padding=padding,
+            strideW=stride, strideH=stride, depthMultiplier=multiplier, dilationWFactor=dilation,
+            dilationHFactor=dilation,
         )  # fmt: skip
 
     return build
@@ -120,6 +127,41 @@ def residual(f: TfliteWriter, x: int) -> int:
     )
 
 
+def unary(name: str, wide: float = 1.0, options: str = "", **values: Any) -> Build:
+    def build(f: TfliteWriter, x: int) -> int:
+        moved = f.op("MUL", (x, f.floats(wide)), f.shape(x), options="MulOptions")
+        return f.op(name, (moved,), f.shape(x), options=options, **values)
+
+    return build
+
+
+def arithmetic(f: TfliteWriter, x: int) -> int:
+    """(3 - x) * c / d * x, with constants of a channel, and a layer that is broadcast."""
+    c, d = f.constant(random(4)), f.constant(np.abs(random(6, 4)) + 0.5)
+    value = f.op("SUB", (f.floats(3.0), x), SHAPE, options="SubOptions")
+    value = f.op("MUL", (value, c), SHAPE, options="MulOptions")
+    value = f.op("DIV", (value, d), SHAPE, options="DivOptions")
+    value = f.op("MUL", (value, x), SHAPE, options="MulOptions")
+    few = f.op("SUM", (x, f.integers([1, 2])), (1, 4), options="ReducerOptions", keepDims=False)
+    return f.op("SUB", (value, few), SHAPE, options="SubOptions")
+
+
+def rearranged(f: TfliteWriter, x: int) -> int:
+    """Padded, turned, joined with itself."""
+    to = f.constant(np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32))
+    wide = f.op("PAD", (x, to), (1, 9, 7, 4), options="PadOptions")
+    turned = f.op(
+        "TRANSPOSE", (wide, f.integers([0, 2, 3, 1])), (1, 7, 4, 9), options="TransposeOptions"
+    )
+    other = f.op("TANH", (turned,), (1, 7, 4, 9))
+    both = f.op(
+        "CONCATENATION", (turned, f.constant(random(1, 7, 1, 9)), other), (1, 7, 9, 9),
+        options="ConcatenationOptions", axis=-2,
+    )  # fmt: skip
+    flat = f.op("SQUEEZE", (both,), (7, 9, 9), options="SqueezeOptions", squeezeDims=[0])
+    return f.op("LOGISTIC", (flat,), (7, 9, 9))
+
+
 def dense(f: TfliteWriter, x: int) -> int:
     to = f.constant(np.array([1, 144], np.int32))
     flat = f.op("RESHAPE", (x, to), (1, 144), options="ReshapeOptions", newShape=[1, 144])
@@ -139,6 +181,14 @@ LAYERS: dict[str, Build] = {
     "max pool of all": pool(6, MAX), "padded max pool that needs none": pool(3, MAX, 3, SAME),
     "max pool with relu": pool(3, MAX, fused=RELU), "max pool of relu": pooled_relu,
     "average pool": pool(2), "global average pool": pool(6), "mean": mean,
+    "dilated": conv(5, 3, 1, VALID, dilation=2), "dilated and padded": conv(5, 3, dilation=2),
+    "even kernel": conv(5, 2), "unpadded even kernel": conv(5, 4, 1, VALID),
+    "unpadded depthwise": depthwise(1, 1, 3, VALID), "even depthwise": depthwise(1, 1, 2),
+    "strided depthwise": depthwise(1, 2), "dilated depthwise": depthwise(1, 1, 3, SAME, 2),
+    "relu between -1 and 1": conv(5, 3, fused=ONE), "average pool with a rest": pool(4),
+    "average pool that overlaps": pool(3, stride=1), "arithmetic": arithmetic,
+    "rearranged": rearranged, "hard swish": unary("HARD_SWISH", 3, "HardSwishOptions"),
+    "leaky relu": unary("LEAKY_RELU", 1, "LeakyReluOptions", alpha=0.3),
     "RELU": clipped("RELU"), "RELU6": clipped("RELU6"), "residual": residual, "dense": dense,
 }  # fmt: skip
 
@@ -149,7 +199,7 @@ def test_a_gradient_is_that_of_finite_differences(name: str, tmp_path: Path) -> 
     made = LAYERS[name](file, x)
     forward = TfliteWriter(file.content(x, made))
     weights = random(*file.shape(made))  # of the sum whose gradient is taken
-    gradient = Backward(file, x).of_entry(made, file.constant(weights))
+    gradient = Backward(file, x, RULES).of_entry(made, file.constant(weights))
     value = random(*SHAPE)
     found = run(file.content(x, gradient), value)
     content, step = forward.content(x, made), 1e-2
@@ -170,7 +220,7 @@ def test_a_gradient_is_that_of_finite_differences(name: str, tmp_path: Path) -> 
 def test_equal_values_share_a_gradient(tmp_path: Path) -> None:
     file, x = empty(tmp_path / "m.tflite", (1, 2, 4, 1))
     made = pool(2, MAX)(file, x)
-    gradient = Backward(file, x).of_entry(
+    gradient = Backward(file, x, RULES).of_entry(
         made, file.constant(np.float32([6, 3]).reshape(1, 1, 2, 1))
     )
     value = np.float32([[5, 5, 1, 0], [5, 2, 0, 0]]).reshape(1, 2, 4, 1)
@@ -183,14 +233,15 @@ def test_equal_values_share_a_gradient(tmp_path: Path) -> None:
         (pool(3, MAX, 2), "MAX_POOL_2D whose windows overlap"),
         (pool(2, MAX, 3), "MAX_POOL_2D whose windows overlap or leave gaps"),
         (pool(4, MAX, 4, SAME), "MAX_POOL_2D with padding"),
-        (conv(3, 3, padding=VALID, dilation=2), "dilated CONV_2D"),
+        (conv(3, 3, 2, dilation=2), "dilated CONV_2D that moves by several pixels"),
+        (unary("ELU"), "the operator ELU"),
     ],
 )
 def test_an_operator_without_gradient_is_named(build: Build, what: str, tmp_path: Path) -> None:
     file, x = empty(tmp_path / "m.tflite", SHAPE)
     made = build(file, x)
     with pytest.raises(CompileError, match=f"{what}.*has no gradient here.*odin_t"):
-        Backward(file, x).of_entry(made, file.constant(random(*file.shape(made))))
+        Backward(file, x, RULES).of_entry(made, file.constant(random(*file.shape(made))))
 
 
 def test_the_step_raises_the_confidence_of_the_own_answer(tmp_path: Path) -> None:
@@ -209,6 +260,67 @@ def test_an_integer_companion_takes_and_gives_codes(tmp_path: Path) -> None:
     moved = run(step_model(content, entry, np.float32([0.125]), 1.0), codes)
     assert moved.dtype == np.int8
     assert moved.tolist() == [22, 4, 0, -2]
+
+
+def test_bytes_that_are_cast_are_moved_by_whole_ones(tmp_path: Path) -> None:
+    """As of a model that takes pixels without a scale."""
+    file = TfliteWriter(write_tiny(tmp_path / "m.tflite").read_bytes())
+    pixels = file.tensor((1, 4), schema.TensorType.UINT8)
+    casts = {"inDataType": schema.TensorType.UINT8, "outDataType": schema.TensorType.FLOAT32}
+    file.place(file.made("CAST", (pixels,), 0, 1, "CastOptions", **casts), first=True)
+    content = file.content(pixels, 5)
+    entry = InputSpec("input", (4,), "uint8")
+    x = np.uint8([[255, 9, 3, 1]])
+    moved = run(step_model(content, entry, np.float32([1.7]), 1000.0), x)
+    assert moved.dtype == np.uint8
+    assert moved.tolist() == [255, 7, 1, 0]
+    # The same of a float source.
+    floats = write_tiny(tmp_path / "f.tflite").read_bytes()
+    assert run(step_model(floats, entry, np.float32([1.7]), 1000.0), x).tolist() == [255, 7, 1, 0]
+    with pytest.raises(CompileError, match="other codes than the model"):
+        step_model(content, InputSpec("input", (4,), "int8"), np.float32([1.7]), 1.0)
+
+
+def stored_as(kind: int, weights: Array) -> Build:
+    """A convolution whose weights lie in the file as int8 (a scale a channel) or float16."""
+
+    def build(f: TfliteWriter, x: int) -> int:
+        buffer = schema.BufferT()
+        tensor = f.tensor(weights.shape, kind)
+        if kind == schema.TensorType.INT8:
+            scale = np.abs(weights).max(axis=(1, 2, 3)) / 127
+            codes = np.rint(weights / scale.reshape(-1, 1, 1, 1)).astype(np.int8)
+            buffer.data = np.frombuffer(codes.tobytes(), np.uint8)
+            quantised = schema.QuantizationParametersT()
+            quantised.scale, quantised.zeroPoint = scale, np.zeros(len(scale), np.int64)
+            f.graph.tensors[tensor].quantization = quantised
+        else:
+            buffer.data = np.frombuffer(weights.astype(np.float16).tobytes(), np.uint8)
+        f.model.buffers.append(buffer)
+        f.graph.tensors[tensor].buffer = len(f.model.buffers) - 1
+        if kind == schema.TensorType.FLOAT16:
+            tensor = f.op("DEQUANTIZE", (tensor,), weights.shape, options="DequantizeOptions")
+        return f.op(
+            "CONV_2D", (x, tensor, f.constant(np.zeros(5, np.float32))), (1, 6, 6, 5),
+            options="Conv2DOptions", padding=SAME, strideW=1, strideH=1, dilationWFactor=1,
+            dilationHFactor=1,
+        )  # fmt: skip
+
+    return build
+
+
+@pytest.mark.parametrize("kind", [schema.TensorType.INT8, schema.TensorType.FLOAT16])
+def test_weights_that_are_stored_small_are_read(kind: int, tmp_path: Path) -> None:
+    """The gradient is that of the weights as they are stored."""
+    weights, towards = random(5, 3, 3, 4), random(1, 6, 6, 5)
+    file, x = empty(tmp_path / "m.tflite", SHAPE)
+    made = stored_as(kind, weights)(file, x)
+    gradient = Backward(file, x, RULES).of_entry(made, file.constant(towards))
+    wanted, wide = np.zeros(SHAPE), np.pad(towards, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    for i, j in np.ndindex(3, 3):
+        wanted += wide[:, 2 - i : 8 - i, 2 - j : 8 - j] @ weights[:, i, j]
+    found = run(file.content(x, gradient), random(*SHAPE)).reshape(SHAPE)
+    assert np.abs(found - wanted).max() < 0.02 * np.abs(wanted).max()
 
 
 def opened(path: Path, tmp_path: Path) -> Model:
