@@ -84,7 +84,8 @@ def study(
     json: Json = False,
 ) -> None:
     """What the error of redrawn images is worth beside monitors, on the sets of farm."""
-    from edgemon.bench.alocc.study import run, show
+    from edgemon.bench.alocc.show import show
+    from edgemon.bench.alocc.study import run
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json, markdown=markdown)

@@ -22,7 +22,6 @@ from edgemon.bench.farm.system import system
 from edgemon.bench.farm.work import labels_of
 from edgemon.compiler.faults.attacks import NotAvailableError
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.terminal import Terminal
 
 Document = dict[str, Any]
 PREVALENCE = 0.1
@@ -113,49 +112,3 @@ def _sets(
             document["not_available"].append({"fault": wanted.fault, "reason": str(error)})
             continue
         yield made.kind, wanted.fault, wanted.severity, made.data
-
-
-def show(document: Document, terminal: Terminal) -> None:
-    """Tables: a line a monitor, then one a fault."""
-    results = document["results"]
-
-    def mean(monitor: str, oracle: str, key: str, fault: str = "", native: bool = False) -> Any:
-        values = [
-            (r["native"] or {}).get(key) if native else r[key] for r in results
-            if (r["monitor"], r["oracle"]) == (monitor, oracle) and fault in ("", r["fault"])
-        ]  # fmt: skip
-        known = [v for v in values if v is not None]
-        return round(float(np.mean(known)), 3) if known else None
-
-    terminal.table(
-        ("monitor", "bytes", "ms", "AUROC specific", "MCC specific", "native", "AUROC overall",
-         "MCC overall", "native"),
-        [
-            (m["monitor"], m["bytes"], m.get("milliseconds"),
-             mean(m["monitor"], "specific", "auroc"), mean(m["monitor"], "specific", "mcc"),
-             mean(m["monitor"], "specific", "mcc", native=True),
-             mean(m["monitor"], "overall", "auroc"), mean(m["monitor"], "overall", "mcc"),
-             mean(m["monitor"], "overall", "mcc", native=True))
-            for m in document["monitors"]
-        ],
-        "means over the sets",
-    )  # fmt: skip
-    names = [m["monitor"] for m in document["monitors"]]
-    for oracle in ORACLES:
-        for key in ("auroc", "mcc"):
-            terminal.table(
-                ("fault", *names),
-                [(f, *(mean(m, oracle, key, f) for m in names))
-                 for f in dict.fromkeys(r["fault"] for r in results)],
-                f"{key.upper()}, {oracle}, certified",
-            )  # fmt: skip
-    natives = [m["monitor"] for m in document["monitors"] if m["native"]]
-    for oracle in ORACLES:
-        terminal.table(
-            ("fault", *natives),
-            [(f, *(mean(m, oracle, "mcc", f, native=True) for m in natives))
-             for f in dict.fromkeys(r["fault"] for r in results)],
-            f"MCC, {oracle}, native",
-        )  # fmt: skip
-    for one in document["not_available"]:
-        terminal.note(f"not available: {one.get('monitor', one.get('fault'))}: {one['reason']}")

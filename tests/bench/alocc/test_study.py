@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from edgemon.bench.alocc.judges import Reconstruction, Shipped
+from edgemon.bench.alocc.show import mean, winners
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.panel import PanelOptions
 from edgemon.bench.farm import measures
@@ -92,6 +93,17 @@ def test_noise_is_what_it_sees(found: Any) -> None:
     assert of_noise["msp_t"]["native"] is None
 
 
+def test_who_wins_on_which_fault(found: Any) -> None:
+    won = winners(found, "specific", "certified")
+    assert won.keys() == {"novelty", "impulse_noise"}
+    name, best = won["impulse_noise"]
+    alocc = [m["monitor"] for m in found["monitors"] if m["monitor"] != "msp_t"]
+    of_noise = [r for r in found["results"] if r["fault"] == "impulse_noise"]
+    assert name in alocc
+    assert best == max(mean(of_noise, m, "specific", "mcc") for m in alocc)
+    assert mean(of_noise, "msp_t", "specific", "mcc", "native") is None
+
+
 def test_the_bundle_and_the_companion_count(found: Any, folder: Path) -> None:
     one = next(m for m in found["monitors"] if m["monitor"] == "alocc blur.tflite")
     assert one["bytes"] > (folder / "blur.tflite").stat().st_size
@@ -143,6 +155,8 @@ def test_the_tables_name_what_is_missing(folder: Path) -> None:
     )
     assert shown.exit_code == 0, shown.stderr
     assert "AUROC, specific, certified" in shown.stdout
+    assert "AUROC / MCC, overall, native, means over sets of a kind" in shown.stdout
+    assert "overall, certified: alocc blur.tflite 2" in shown.stdout + shown.stderr
     assert "not available: fgsm" in shown.stdout + shown.stderr
 
 
