@@ -83,6 +83,11 @@ void require_taps(const std::vector<std::pair<std::string, int>> &stated,
         em_tap_info tap;
         monitor.describe_tap(i, tap);
         std::string tensor = stated[i].first;
+        if (tap.view == EM_VIEW_ODIN || tap.view == EM_VIEW_COMPANION) {
+            throw Refused(Exit::bundle, "the tap '" + tensor +
+                                            "' needs a companion model, which this program does "
+                                            "not run; take a bundle whose monitors need none");
+        }
         const std::size_t plain = tensor.size() - std::min(tensor.size(), MIRRORED.size());
         if (tap.view == EM_VIEW_MIRROR && tensor.compare(plain, tensor.npos, MIRRORED) == 0) {
             tensor.resize(plain);

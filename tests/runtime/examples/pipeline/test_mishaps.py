@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import edgemon
 from tests.runtime.examples.pipeline.conftest import SURE, Program, filmed, restate
+from tests.tiny_companions import write_joining
+from tests.tiny_tflite import write_tiny
 
 pytestmark = pytest.mark.xdist_group("pipeline")
 
@@ -98,6 +101,23 @@ def test_mishaps_end_with_one_line_and_a_code(
     assert says in first
     assert first.startswith("pipeline: ")
     assert not more or more[0].startswith("usage: ")
+
+
+def test_a_bundle_that_needs_a_companion_is_refused(
+    tiny_data: Path, tflite_program: Program, tmp_path: Path
+) -> None:
+    """It said that the metadata were damaged."""
+    done = edgemon(
+        "compile", write_tiny(tmp_path / "tiny.tflite"), "--data", tiny_data, "--monitor", "box",
+        "--taps", "box=both@companion", "--companion", write_joining(tmp_path / "beside.onnx"),
+        "--out", tmp_path / "bundle",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    ran = tflite_program.run(tmp_path / "bundle", filmed(tmp_path / "frames", [SURE]))
+    assert (ran.code, ran.lines) == (3, [])
+    assert "the tap 'both@companion' needs a companion model, which this program does not run" in (
+        ran.sentences
+    )
 
 
 def test_a_model_that_an_interpreter_refuses_is_a_sentence(
