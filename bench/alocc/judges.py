@@ -8,6 +8,7 @@ class's training rows, which alarms on some half of the right ones by design.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ class Shipped:
             case, name=f"{case.name}, {self.name}", monitors=(MONITOR,),
             companion=str(path.resolve()),
         )  # fmt: skip
-        self._subject = OfCase(own, root, options, scratch, reporter)
+        beside = Path(tempfile.mkdtemp(dir=scratch))  # another subject's tapped model is there
+        self._subject = OfCase(own, root, options, beside, reporter)
         held = self._subject.record(self._subject.data.pool[0].take(np.arange(1)), "first")
         ((_, found),) = self._subject.monitors(held)
         if not isinstance(found, Compiled):

@@ -69,11 +69,11 @@ def arguments(folder: Path) -> list[str | Path]:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Any:
     both = "--companion", folder / "blur.tflite", "--companion", folder / "each"
-    return document(*arguments(folder), *both, "--monitors", "msp_t")
+    return document(*arguments(folder), *both, "--monitors", "msp_t,box")
 
 
 def test_each_monitor_is_judged_on_each_set_by_both_oracles(found: Any) -> None:
-    names = ["msp_t", "alocc blur.tflite", "alocc each"]
+    names = ["msp_t", "box", "alocc blur.tflite", "alocc each"]
     assert [m["monitor"] for m in found["monitors"]] == names
     assert [(r["fault"], r["oracle"], r["monitor"]) for r in found["results"]] == [
         (fault, oracle, name)
@@ -97,10 +97,10 @@ def test_who_wins_on_which_fault(found: Any) -> None:
     won = winners(found, "specific", "certified")
     assert won.keys() == {"novelty", "impulse_noise"}
     name, best = won["impulse_noise"]
-    alocc = [m["monitor"] for m in found["monitors"] if m["monitor"] != "msp_t"]
+    three = [m["monitor"] for m in found["monitors"] if m["monitor"] != "msp_t"]
     of_noise = [r for r in found["results"] if r["fault"] == "impulse_noise"]
-    assert name in alocc
-    assert best == max(mean(of_noise, m, "specific", "mcc") for m in alocc)
+    assert name in three
+    assert best == max(mean(of_noise, m, "specific", "mcc") for m in three)
     assert mean(of_noise, "msp_t", "specific", "mcc", "native") is None
 
 
@@ -108,6 +108,17 @@ def test_the_bundle_and_the_companion_count(found: Any, folder: Path) -> None:
     one = next(m for m in found["monitors"] if m["monitor"] == "alocc blur.tflite")
     assert one["bytes"] > (folder / "blur.tflite").stat().st_size
     assert one["milliseconds"] > 0
+
+
+def test_monitors_beside_it_are_judged_as_without_it(found: Any, folder: Path) -> None:
+    """Both wrote the tapped model to one file: the box read other layers, or none that there
+    were."""
+    alone = document(
+        *arguments(folder), "--companion", folder / "each", "--monitors", "msp_t,box"
+    )  # fmt: skip
+    for monitor in ("msp_t", "box"):
+        one, other = ([r for r in d["results"] if r["monitor"] == monitor] for d in (found, alone))
+        assert one == other
 
 
 def test_verdicts_of_c_are_those_of_its_companion_alone(folder: Path, tmp_path: Path) -> None:
