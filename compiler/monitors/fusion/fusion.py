@@ -3,8 +3,8 @@
 Each signal becomes a surprise: -log of its tail probability among correct held-out rows. A *stack*
 weighs surprises as a logistic regression on held-out right and wrong rows does, with weights that
 cannot be negative. Profile ``errors`` is the stack. Profile ``scod`` (selective classification with
-out-of-distribution detection) adds surprises of novelty signals, which no error can teach a weight:
-theirs is a setting.
+out-of-distribution detection) adds surprises of novelty signals, all with one weight: no error can
+teach it, and errors bound it (``novelty_weight``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from edgemon.compiler.cost.bill import KILOBYTE, Bill, Cost, flags
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.monitors.fusion.novelty_weight import novelty_weight
 from edgemon.compiler.monitors.fusion.reduction import forms
 from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import Table, fused, own_cost, table_of
@@ -66,7 +67,7 @@ class FusionMonitor(MonitorEstimator):
     from_model: ClassVar[tuple[str, ...]] = ("taps", "signals", "novelty", "unavailable")
     left_out_: dict[str, str]
     limits: ClassVar[dict[str, tuple[float, float]]] = {
-        "novelty_weight": (0, 10),
+        "novelty_weight": (0, 10),  # 0: as errors allow
         "budget_kb": KILOBYTE_LIMITS,
         "budget_us": MICROSECOND_LIMITS,  # 0: no limit
     }
@@ -76,7 +77,7 @@ class FusionMonitor(MonitorEstimator):
         taps: tuple[str, ...] = (),
         signals: tuple[MonitorEstimator, ...] = (),
         novelty: tuple[MonitorEstimator, ...] = (),
-        novelty_weight: float = 0.3,
+        novelty_weight: float = 0.0,
         budget_kb: float = 32.0,
         budget_us: float = 0.0,
         seed: int = 0,
@@ -173,21 +174,26 @@ class FusionMonitor(MonitorEstimator):
         )  # fmt: skip
         self.left_out_ |= {c.signal: c.left_out for c in self.choices_ if c.left_out}
         kept = [own[c.index] for c in self.choices_ if c.kept]
-        weights = [*stack_weights(seen[:, kept], wrong).tolist(), *[self.novelty_weight] * len(new)]
         self.terms_: list[FusionTerm] = []
         stack = np.zeros(len(scores))
-        for i, weight in zip([*kept, *new], weights, strict=True):
+
+        def add(i: int, weight: float) -> None:
+            usual = float(np.quantile(scores[right, i], QUANTILE))
+            self.terms_.append(FusionTerm(self.members_[i], surprises[i], weight, usual, i in new))
+
+        for i, weight in zip(kept, stack_weights(seen[:, kept], wrong).tolist(), strict=True):
             if weight > 0:
-                usual = float(np.quantile(scores[right, i], QUANTILE))
-                self.terms_.append(
-                    FusionTerm(self.members_[i], surprises[i], weight, usual, i in new)
-                )
-                if i in kept:
-                    stack += _looked_up(self.terms_[-1].table, scores[:, i])
+                add(i, weight)
+                stack += _looked_up(self.terms_[-1].table, scores[:, i])
             else:
                 self.left_out_[self.members_[i].kind] = WEIGHTLESS
-        self.weights_ = {t.member.kind: t.weight for t in self.terms_}
         self.stack_surprise_ = Surprise.of(stack[right])
+        for i in new:
+            add(i, self._novelty_weight(self.stack_surprise_(stack), seen[:, new], wrong))
+        self.weights_ = {t.member.kind: t.weight for t in self.terms_}
+
+    def _novelty_weight(self, stack: Floats, novelty: Floats, wrong: Bools) -> float:
+        return self.novelty_weight or novelty_weight(stack, novelty.sum(axis=1), wrong)
 
     def _novelty_that_fits(
         self, bill: Bill, own: Sequence[int], cost: Callable[[Sequence[int], Sequence[int]], Cost]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.shared.vectors import joined, joined_values
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,12 +27,18 @@ SHORT_WEIGHTS, WIDE_WEIGHTS = 2, 4  # bytes: of integers, of floats
 def pooled_values(recording: Recording, taps: Sequence[str], pool: int) -> Floats:
     """(n, width / pool): the features of all taps, ``pool`` of them averaged into one; same as
     ``pooled``. Raises CompileError unless ``pool`` divides the width."""
-    x = joined_values(recording, taps)
-    if x.shape[1] % pool:
-        raise CompileError(
-            f"pool={pool} does not divide the {x.shape[1]} features; choose a divisor"
-        )
-    return np.asarray(x.reshape(len(x), pool, -1).mean(axis=1)) if pool > 1 else x
+    if pool == 1:
+        return joined_values(recording, taps)
+    width = recording.width(taps)
+    if width % pool:
+        raise CompileError(f"pool={pool} does not divide the {width} features; choose a divisor")
+    found = np.empty((len(recording), width // pool))
+    step = max(1, BLOCK_ELEMENTS // width)  # all at once would take far more than what is kept
+    for start in range(0, len(found), step):
+        rows = np.arange(start, min(start + step, len(found)))
+        x = joined_values(recording.take(rows), taps)
+        found[rows] = x.reshape(len(x), pool, -1).mean(axis=1)
+    return found
 
 
 def pooled(builder: Builder, taps: Sequence[str], pool: int) -> int:

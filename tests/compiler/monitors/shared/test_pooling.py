@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.monitors.shared import pooling
 from edgemon.compiler.monitors.shared.pooling import (
     FEWEST,
     next_pool,
@@ -54,3 +56,20 @@ def test_pools_grow_over_all_divisors_and_leave_enough(width: int) -> None:
 def test_means_of_codes_have_float_weights(tmp_path: Path) -> None:
     rows = make_recording(tmp_path, "int8", 5, 1)
     assert (weight_bytes(rows, ("features",)), weight_bytes(rows, ("features",), 2)) == (2, 4)
+
+
+def test_wide_features_are_never_in_memory_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a convnet with 9,216 features they were 900 MB."""
+    rows = make_recording(tmp_path, "float32", 5000, 3)
+    whole = rows.features("features").reshape(5000, 4, 3).mean(axis=1)
+    monkeypatch.setattr(pooling, "BLOCK_ELEMENTS", 999)
+    assert (pooled_values(rows, ("features",), 4) == whole).all()
+    tracemalloc.start()
+    try:
+        pooled_values(rows, ("features",), 4)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * whole.nbytes, peak / whole.nbytes
