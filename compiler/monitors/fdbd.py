@@ -42,7 +42,7 @@ class BoundaryMonitor(MonitorEstimator):
         self.taps = taps
 
     def least_bytes(self, recording: Recording) -> int:
-        return 2 * recording.n_classes**2
+        return 2 * recording.n_classes**2 + 4 * recording.width(self.taps[:1])
 
     def _fit(self, recording: Recording) -> None:
         """Needs no labels."""

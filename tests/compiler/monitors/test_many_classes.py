@@ -58,6 +58,12 @@ def test_what_cannot_fit_the_budget_is_not_fitted(
     assert all("kB or more with 1,001 classes" in why for why in fusion.left_out_.values())
 
 
+def test_the_mean_of_wide_features_counts(tmp_path: Path) -> None:
+    """fdbd of 9,216 features, 36 kB, was fitted for minutes, and never fitted in."""
+    rows = many(tmp_path, 4, 9216, 8)
+    assert MONITORS["fdbd"](taps=TAPS["fdbd"]).least_bytes(rows) > 36 * 1024
+
+
 @pytest.mark.parametrize("kind", ["mahalanobis_gap", "rmds"])
 def test_classes_with_one_row_teach_no_spread_and_raise_no_warning(
     tmp_path: Path, kind: str
