@@ -57,7 +57,8 @@ unit: $(DEV)/installed devices
 test-keras: $(KERAS)/installed $(KERAS_OLDEST)
 	$(KERAS)/bin/python -m pytest -rs tests/compiler/models/test_keras*.py \
 	  tests/compiler/models/test_front_ends.py tests/compiler/models/test_saved_model.py \
-	  tests/compiler/faults/test_attacks_on_keras.py tests/bench/alocc
+	  tests/compiler/faults/test_attacks_on_keras.py tests/bench/alocc \
+	  tests/compiler/gradient/test_against_keras.py
 	PYTHONPATH=$(abspath $(KERAS_OLDEST)) $(KERAS)/bin/python -m pytest -rs \
 	  tests/compiler/models/test_keras_code.py
 

@@ -1,5 +1,5 @@
 """The gradient of an ONNX graph, as operators of the same graph, by rules for each operator
-(``onnx_rules``, ``onnx_windows``)."""
+(``onnx_rules``)."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from edgemon.compiler.gradient import onnx_windows
+from edgemon.compiler.gradient import onnx_shapes, onnx_windows
 from edgemon.compiler.gradient.onnx_backward import Backward, Rule, given
 from edgemon.compiler.gradient.refused import Refused
 
@@ -195,60 +194,6 @@ def _kept(back: Backward, node: Any) -> tuple[int, ...]:
     return tuple(1 if i in over else n for i, n in enumerate(shape))
 
 
-def _reshape(back: Backward, node: Any, gradient: str) -> None:
-    back.add(node.input[0], back.reshaped(gradient, back.shape(node.input[0])))
-
-
-def _dropout(back: Backward, node: Any, gradient: str) -> None:
-    """Passed over, as in inference."""
-    trains = back.file.constants.get(node.input[2]) if len(node.input) > 2 else np.zeros(1)
-    if trains is None or trains.any():
-        raise Refused("Dropout in training mode")
-    _reshape(back, node, gradient)
-
-
-def _cast(back: Backward, node: Any, gradient: str) -> None:
-    if back.file.dtypes[node.input[0]] != "float32":
-        raise Refused(f"Cast of {back.file.dtypes[node.input[0]]}")
-    back.add(node.input[0], gradient)
-
-
-def _transpose(back: Backward, node: Any, gradient: str) -> None:
-    shape = back.shape(node.input[0])
-    order = given(node, perm=list(range(len(shape)))[::-1])["perm"]
-    back_again = np.argsort(order).tolist()
-    back.add(node.input[0], back.op("Transpose", (gradient,), shape, perm=back_again))
-
-
-def _concat(back: Backward, node: Any, gradient: str) -> None:
-    axis = given(node)["axis"] % len(back.shape(gradient))
-    lengths = [back.shape(name)[axis] for name in node.input]
-    for name, end, length in zip(node.input, accumulate(lengths), lengths, strict=True):
-        if back.moves(name):
-            back.add(name, _slice(back, gradient, [end - length], [end], [axis], back.shape(name)))
-
-
-def _pad(back: Backward, node: Any, gradient: str) -> None:
-    pads = back.file.constants.get(node.input[1])
-    shape = back.shape(node.input[0])
-    if given(node, mode=b"constant")["mode"] != b"constant":
-        raise Refused("Pad that is no constant")
-    if pads is None or pads.size != 2 * len(shape) or (pads < 0).any():
-        raise Refused("Pad by numbers that are no constants, negative, or of some axes")
-    starts = pads[: len(shape)].tolist()
-    ends = [s + n for s, n in zip(starts, shape, strict=True)]
-    cut = _slice(back, gradient, starts, ends, list(range(len(shape))), shape)
-    back.add(node.input[0], cut)
-
-
-def _slice(
-    back: Backward, gradient: str, starts: list[int], ends: list[int], axes: list[int],
-    shape: tuple[int, ...],
-) -> str:  # fmt: skip
-    at = (back.file.integers(starts), back.file.integers(ends), back.file.integers(axes))
-    return back.op("Slice", (gradient, *at), shape)
-
-
 RULES: dict[str, Rule] = {
     "Conv": onnx_windows.convolution,
     "AveragePool": onnx_windows.average_pool,
@@ -274,10 +219,13 @@ RULES: dict[str, Rule] = {
     "Tanh": _tanh,
     "HardSigmoid": _hard_sigmoid,
     "HardSwish": _hard_swish,
-    "Concat": _concat,
-    "Pad": _pad,
-    "Cast": _cast,
-    "Dropout": _dropout,
-    "Transpose": _transpose,
-    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"), _reshape),
+    "Concat": onnx_shapes.concat,
+    "Pad": onnx_shapes.pad,
+    "Slice": onnx_shapes.sliced,
+    "Cast": onnx_shapes.cast,
+    "Dropout": onnx_shapes.dropout,
+    "Transpose": onnx_shapes.transpose,
+    **dict.fromkeys(
+        ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"), onnx_shapes.reshape
+    ),
 }

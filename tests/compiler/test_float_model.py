@@ -10,8 +10,12 @@ import pytest
 from onnx import helper, numpy_helper
 
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.float_model import LEAST_AGREEMENT, give_float_model
+from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import MONITORS
+from edgemon.compiler.monitors.odin import AGREEMENT
+from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.session import Session
 from tests.command_line import edgemon, refused
 from tests.quantised_onnx import image_rows, quantised, write_cnn
@@ -55,38 +59,37 @@ def codes(folder: Path) -> Path:
     return folder / "codes.onnx"
 
 
-def compiled(folder: Path, out: Path, *more: str | Path) -> list[str | Path]:
+def compiled(folder: Path, model: str, out: Path, source: str) -> list[str | Path]:
     return [
-        "compile", folder / "cnn_qdq_int8.onnx", "--data", folder / "rows.npz", "--monitor",
-        f"{ODIN},odin_t", "--out", out, *more,
+        "compile", folder / model, "--data", folder / "rows.npz", "--preprocess",
+        "scale=16,offset=-3" if model == "codes.onnx" else "", "--monitor", f"{ODIN},odin_t",
+        "--float-model", folder / source, "--out", out,
     ]  # fmt: skip
 
 
-def test_the_agreement_is_said_and_kept(folder: Path, tmp_path: Path) -> None:
+def test_the_agreement_is_said_and_kept(folder: Path, codes: Path, tmp_path: Path) -> None:
+    """Of a model whose codes have no scale, and are moved by whole ones."""
     out = tmp_path / "bundle"
-    found = edgemon(*compiled(folder, out, "--float-model", folder / "cnn.onnx"))
+    found = edgemon(*compiled(folder, codes.name, out, "cnn.onnx"))
     assert found.exit_code == 0, found.stderr
-    monitor = Bundle.open(out).manifest["monitors"][0]
-    share = monitor["details"]["answers_shared_with_float_model"]
-    assert LEAST_AGREEMENT < share <= 1
+    share = Bundle.open(out).manifest["monitors"][0]["details"][AGREEMENT]
+    assert 0.97 < share <= 1  # the input is rounded, all else is the same
     assert f"cnn.onnx: answers as the model on {share:.1%}" in found.stderr + found.stdout
     scores = {m.name: m.score for m in Session(out).evaluate(image_rows(1, 3)[0][0]).monitors}
     assert scores["odin"] < scores["odin_t"]  # more confidence
 
 
-def test_codes_without_a_scale_are_moved_by_whole_ones(
-    folder: Path, codes: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "bundle"
-    found = edgemon(
-        "compile", codes, "--data", folder / "rows.npz", "--preprocess", "scale=16,offset=-3",
-        "--monitor", f"{ODIN},odin_t", "--float-model", folder / "cnn.onnx", "--out", out,
-    )  # fmt: skip
-    assert found.exit_code == 0, found.stderr
-    details = Bundle.open(out).manifest["monitors"][0]["details"]
-    assert details["answers_shared_with_float_model"] > 0.97
-    scores = {m.name: m.score for m in Session(out).evaluate(image_rows(1, 3)[0][0]).monitors}
-    assert scores["odin"] < scores["odin_t"]
+def test_a_qdq_model_takes_the_gradient_of_its_source(folder: Path, tmp_path: Path) -> None:
+    model = open_model(folder / "cnn_qdq_int8.onnx", tmp_path)
+    settings = {"eps": 0.05, "white": 6.0}
+    content = MONITORS["odin"](**settings, float_model=str(folder / "cnn.onnx")).companion(
+        model, Preprocess()
+    )
+    own = MONITORS["odin"](**settings).companion(open_model(folder / "cnn.onnx", tmp_path),
+                                                 Preprocess())  # fmt: skip
+    assert content == own
+    with pytest.raises(CompileError, match="give the float model"):
+        MONITORS["odin"](**settings).companion(model, Preprocess())
 
 
 def test_the_file_that_becomes_int8_here_is_the_float_model(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ def test_the_file_that_becomes_int8_here_is_the_float_model(tmp_path: Path) -> N
 
 
 def test_another_network_is_refused(folder: Path, tmp_path: Path) -> None:
-    told = refused(*compiled(folder, tmp_path / "bundle", "--float-model", folder / "turned.onnx"))
+    told = refused(*compiled(folder, "cnn_qdq_int8.onnx", tmp_path / "bundle", "turned.onnx"))
     assert "turned.onnx: answers as the model on" in told
-    assert "less than 90%: it is another network" in told
+    assert f"less than {LEAST_AGREEMENT:.0%}: it is another network" in told
     assert not (tmp_path / "bundle").exists()

@@ -175,6 +175,10 @@ LAYERS: dict[str, Callable[[], Layers]] = {
         .then("MatMul", ".", some(168, 3))
     ),
     "padded": lambda: Layers().then("Pad", ".", whole(0, 0, 1, 2, 0, 1, 0, 1)).then("Tanh"),
+    "slice": lambda: Layers().then("Slice", ".", whole(1, -3), whole(99, -1), whole(2, -1)),
+    "slice of first axes": lambda: (
+        Layers().then("Slice", ".", whole(0, 1), whole(1, 3)).then("Tanh")
+    ),
     "cast": lambda: Layers().then("Cast", to=1).then("Tanh"),
 }  # fmt: skip
 
@@ -284,6 +288,10 @@ REFUSED: dict[str, tuple[Callable[[], Layers], str]] = {
         lambda: Layers().then("Reshape", ".", whole(168, 1)).then("Gemm", ".", some(168, 2),
                                                                   transA=1),
         "Gemm with transA",
+    ),
+    "every other": (
+        lambda: Layers().then("Slice", ".", whole(0), whole(6), whole(2), whole(2)),
+        "Slice by steps",
     ),
     "a mirror": (
         lambda: Layers().then("Pad", ".", whole(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect"),
