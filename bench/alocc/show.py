@@ -37,9 +37,9 @@ def show(document: Document, terminal: Terminal) -> None:
         title = f"MCC, {oracle}, native"
         terminal.table(("fault", *natives), _rows(document, natives, _fault, one), title)
     _winners(document, terminal)
-    for one_of in document["not_available"]:
-        what = one_of.get("monitor", one_of.get("fault"))
-        terminal.note(f"not available: {what}: {one_of['reason']}")
+    reasons = {o.get("monitor", o.get("fault")): o["reason"] for o in document["not_available"]}
+    for what, reason in reasons.items():
+        terminal.note(f"not available: {what}: {reason}")
 
 
 def mean(
