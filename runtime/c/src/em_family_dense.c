@@ -257,7 +257,8 @@ EM_INLINE int64_t squares_of_bytes(uint32_t dtype, const void *x, const void *y,
         int32_t part = 0;
         for (uint32_t i = first; i < past; i++) {
             const int16_t apart = (int16_t)(em_int_of(dtype, x, i) - em_int_of(dtype, y, i));
-            part += apart * apart;
+            const int32_t square = (int32_t)apart * apart;
+            part += square;
         }
         sum += part;
     }
@@ -268,8 +269,9 @@ EM_INLINE int64_t squares_of_bytes(uint32_t dtype, const void *x, const void *y,
 static int64_t squares_of_halfwords(const em_i16 *x, const em_i16 *y, uint32_t n) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t apart = (uint32_t)(x[i] - y[i]); /* its square is that of its magnitude */
-        sum += apart * apart;
+        const uint32_t apart = (uint32_t)(x[i] - y[i]);
+        const uint32_t square = apart * apart; /* that of its magnitude */
+        sum += square;
     }
     return (int64_t)sum;
 }
