@@ -26,8 +26,9 @@ COMMAND = (
     "(first, *_) = entry_points(group='console_scripts', name='edgemon')\n"
     "first.load()()"
 )
-# ``auto`` is one of the fusions, and with both the signals are too many; odin needs a float source.
-LEFT_OUT = ("errors", "scod", "odin")
+# ``auto`` is one of the fusions, and with both the signals are too many; odin needs a float source,
+# alocc a companion.
+LEFT_OUT = ("errors", "scod", "odin", "alocc")
 FILES = ("monitor.emon", "monitor.onnx")
 
 
