@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,20 @@ import numpy as np
 import pytest
 
 from edgemon.bench.alocc.judges import Reconstruction, Shipped
-from edgemon.bench.alocc.show import mean, winners
+from edgemon.bench.alocc.show import mean, show, winners
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.panel import PanelOptions
+from edgemon.bench.compare.recorder import with_taps
 from edgemon.bench.farm import measures
 from edgemon.bench.farm.compiled import CERTIFIED, NATIVE
 from edgemon.bench.farm.spec import FarmSpec
 from edgemon.bench.farm.subjects import OfCase
+from edgemon.compiler.data.loading import load
+from edgemon.compiler.models import open_model
 from edgemon.compiler.models.tflite_model import TfliteModel
 from edgemon.compiler.reporter import Reporter
-from tests.command_line import MODEL, document, edgemon, refused
+from edgemon.compiler.terminal import Terminal
+from tests.command_line import DATA, MODEL, document, refused
 from tests.conftest import DEMO
 from tests.tiny_companions import write_blurring
 
@@ -150,25 +155,29 @@ def test_a_case_of_farm_takes_a_companion(folder: Path, tmp_path: Path) -> None:
     given.write_text(f'{lines}companion = "{folder / "blur.tflite"}"\n')
     made = farmed(given, tmp_path / "with")
     assert {r["monitor"] for r in made["results"]} == {"msp_t", "alocc"}
-    given.write_text(lines)
-    without = farmed(given, tmp_path / "without")
-    (left_out,) = (m["left_out"] for m in without["monitors"] if m["monitor"] == "alocc")
-    assert "give its file with --companion" in left_out
+
+
+def test_a_case_without_a_companion_leaves_it_out(folder: Path, tmp_path: Path) -> None:
+    (case,) = FarmSpec.read(folder / "spec.toml", DEMO).cases
+    case = replace(case, monitors=("alocc",))
+    rows = load(f"{DATA}[0:20]", tmp_path)
+    model = open_model(Path(MODEL), tmp_path)
+    _, refused_, _ = with_taps(case, DEMO, model, rows, 0, Reporter())
+    assert "give its file with --companion" in refused_["alocc"]
 
 
 def farmed(spec: Path, out: Path) -> Any:
     return document("farm", spec, "--root", DEMO, "--out", out)
 
 
-def test_the_tables_name_what_is_missing(folder: Path) -> None:
-    shown = edgemon(
-        *arguments(folder), "--companion", folder / "blur.tflite", "--monitors", "msp_t"
-    )
-    assert shown.exit_code == 0, shown.stderr
-    assert "AUROC, specific, certified" in shown.stdout
-    assert "AUROC / MCC, overall, native, means over sets of a kind" in shown.stdout
-    assert "overall, certified: alocc blur.tflite 2" in shown.stdout + shown.stderr
-    assert "not available: fgsm" in shown.stdout + shown.stderr
+def test_the_tables_name_what_is_missing(found: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    show(found, Terminal(markdown=True))
+    shown = "".join(capsys.readouterr())
+    assert "AUROC, specific, certified" in shown
+    assert "AUROC / MCC, overall, native, means over sets of a kind" in shown
+    won = [name for name, _ in winners(found, "overall", "certified").values()]
+    assert f"overall, certified: {won[0]} {won.count(won[0])}" in shown
+    assert shown.count("not available: fgsm") == 1
 
 
 def test_what_is_not_there_is_refused(folder: Path) -> None:

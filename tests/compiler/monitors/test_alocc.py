@@ -11,11 +11,14 @@ import pytest
 from edgemon.bench.benchmark import run_benchmark
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.commands.verification import verify_bundle
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.tflite_model import TfliteModel
+from edgemon.compiler.monitors import MONITORS
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.preprocess import Preprocess, to_input
 from edgemon.runtime.session import Session
 from tests.command_line import DATA, MODEL, edgemon, refused
+from tests.compiler.recordings import make_recording
 from tests.tiny_companions import write_blurring, write_joining
 from tests.tiny_tflite import write_tiny
 
@@ -34,7 +37,14 @@ def digits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         folder / "blur.tflite", TfliteModel.open(Path(MODEL)).input, request.param
     )
     return compiled(
-        folder / "bundle", MODEL, "--data", DATA, "--monitor", "alocc", "--companion", blurring
+        folder / "bundle",
+        MODEL,
+        "--data",
+        f"{DATA}[0:600]",
+        "--monitor",
+        "alocc",
+        "--companion",
+        blurring,
     )
 
 
@@ -93,23 +103,28 @@ def test_without_a_companion_it_says_who_makes_one(tmp_path: Path) -> None:
 
 def test_one_of_several_outputs_is_chosen(tiny_data: Path, tmp_path: Path) -> None:
     model, both = write_tiny(tmp_path / "tiny.tflite"), write_joining(tmp_path / "both.onnx")
-    given = (model, "--data", tiny_data, "--companion", both, "--monitor", "alocc")
-    said = refused("compile", *given, "--out", tmp_path / "b")
-    assert "needs 2 taps, but got 3; choose with --taps" in said
-    taps = ("--taps", "alocc=input+negative@companion")
-    session = Session(compiled(tmp_path / "bundle", *given, *taps))
+    taps = ("--taps", "alocc=input+negative@companion", "--companion", both)
+    made = compiled(
+        tmp_path / "bundle", model, "--data", tiny_data, "--monitor", "alocc", *taps
+    )  # fmt: skip
     x = np.float32([1, 2, 3, 5])
-    assert session.evaluate(x).monitors[0].score == pytest.approx(4 * np.square(x).mean())
+    score = Session(made).evaluate(x).monitors[0].score
+    assert score == pytest.approx(4 * np.square(x).mean())
 
 
-def test_what_redraws_nothing_is_refused(tiny_data: Path, tmp_path: Path) -> None:
-    model, both = write_tiny(tmp_path / "tiny.tflite"), write_joining(tmp_path / "both.onnx")
-    given = (model, "--data", tiny_data, "--companion", both, "--monitor", "alocc")
-    given += ("--out", tmp_path / "b")
-    said = refused("compile", *given, "--taps", "alocc=input+both@companion")
-    assert "input has 4 numbers, and both@companion has 7: the companion must redraw" in said
-    said = refused("compile", *given, "--taps", "alocc=input+logits")
-    assert "compares a tensor of the model with an output of the companion" in said
+@pytest.mark.parametrize(
+    ("taps", "says"),
+    [
+        (("features", "features@companion", "logits"), "needs 2 taps, but got 3; choose with"),
+        (("features", "logits"), "compares a tensor of the model with an output of the companion"),
+        (("logits", "features@companion"), "logits has 4 numbers, and features@companion has 12"),
+    ],
+)
+def test_taps_that_are_no_image_and_its_redrawn_one_are_refused(
+    taps: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CompileError, match=says):
+        MONITORS["alocc"](taps=taps).fit(make_recording(tmp_path, "int8", 60, 0))
 
 
 def redrawn(bundle: Path, codes: Any) -> Any:
