@@ -162,6 +162,10 @@ def _affine(rows: int) -> Add:
     return add
 
 
+def _deviation(channels: int) -> Add:
+    return _op("deviation", lambda _b, _x: [np.array([channels], np.uint32)])
+
+
 def _reduce(channels: int) -> Add:
     return _op("reduce", lambda _b, _x: [np.array([channels], np.uint32)])
 
@@ -305,6 +309,7 @@ _SHAPED: tuple[
     ("affine", FLOATS, ((1, 1), (9, 9), (10, 43), (43, 10), (60, 10), (84, 10)), _affine),
     ("distances", FLOATS, ((9, 10), (12, 40), (43, 10)), _distances),
     ("reduce", _EVERY, ((64, 64), (1024, 16), (4096, 64), (3072, 3), (16384, 16)), _reduce),
+    ("deviation", _EVERY, ((1024, 16), (4096, 64), (16384, 16), (3136, 64)), _deviation),
     ("reduce", FLOATS, ((2000, 20), (3136, 64)), _reduce),  # 10 x 10 and 7 x 7 positions
     ("distances", FLOATS, ((8, 10), (32, 40), (64, 10), (64, 80), (84, 80), (128, 10)), _distances),
     ("kernels", FLOATS, ((20, 20), (80, 8), (320, 8), (640, 4), (1280, 4)), _kernels),

@@ -16,7 +16,9 @@ from edgemon.compiler.promise.calibration import drawn, enough
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 
-LEARN_SHARE = 0.5  # of the threshold rows, from the rest of which fusions learn
+LEARN_SHARE = 0.5  # of the threshold rows at most, from which fusions learn
+LEAST_SHARE = 0.2
+LEARN_ERRORS = 200  # wrong rows from which weights are learned well enough: more set thresholds
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
 
 
@@ -57,7 +59,9 @@ def threshold_halves(
     found = drawn(rows, promise, drawing_seed)
     if not learns_from_thresholds(found.correct, promise, monitors):
         return None
-    learn, rest = divided(rows, LEARN_SHARE, seed)
+    errors = max(1, int((~rows.correct).sum()))
+    share = min(LEARN_SHARE, max(LEAST_SHARE, LEARN_ERRORS / errors))
+    rest, learn = divided(rows, share, seed)
     return (learn, rest) if enough(drawn(rest, promise, drawing_seed), promise, monitors) else None
 
 

@@ -75,6 +75,8 @@ class Explanation:
         term = max(self.terms, key=lambda t: nats.get(t.monitor, -1.0))
         score = scores.get(term.monitor, float("nan"))
         text = f"{term.what}: {score:.3g}, where 99 % of correct rows stay below {term.usual:.3g}"
+        if len(self.terms) == 1:
+            return text
         others = sum(nats.values()) - nats.get(term.monitor, 0.0)
         return f"{text} ({nats.get(term.monitor, 0.0):.1f} nats; the other signals {others:.1f})"
 

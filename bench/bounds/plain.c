@@ -62,6 +62,24 @@
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
+    PLAIN(deviation_##suffix) {                                                                    \
+        const in *x = input;                                                                       \
+        wide *out = output;                                                                        \
+        const double n = (double)(s[0] / s[1]), unit = ((wide)1) / 2 > 0 ? 1 : 2;                  \
+        double sum[256] = {0}, squares[256] = {0};                                                 \
+        (void)t;                                                                                   \
+        for (int64_t p = 0; p < s[0] / s[1]; p++) {                                                \
+            for (int64_t c = 0; c < s[1]; c++) {                                                   \
+                const double v = x[p * s[1] + c];                                                  \
+                sum[c] += v;                                                                       \
+                squares[c] += v * v;                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        for (int64_t c = 0; c < s[1]; c++) {                                                       \
+            const double apart = n * squares[c] - sum[c] * sum[c];                                 \
+            out[c] = (wide)(unit * sqrt(apart > 0 ? apart : 0) / n);                               \
+        }                                                                                          \
+    }                                                                                              \
     PLAIN(boxes_##suffix) {                                                                        \
         const in *x = input, *lower = t[0], *upper = t[1];                                         \
         const wide *weight = t[2];                                                                 \

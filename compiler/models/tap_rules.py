@@ -259,6 +259,12 @@ def _middle(graph: Graph) -> list[Tensor]:
     return maps[(len(maps) + 1) // 2 :][:1] or maps[-1:]
 
 
+def _last_map(graph: Graph) -> list[Tensor]:
+    """The last feature map."""
+    maps = [t for t in _activations(graph) if len(t.shape) >= 3 and len(t.long_axes) >= 2]
+    return maps[-1:]
+
+
 def _softmax(graph: Graph) -> list[Tensor]:
     last = head(graph)
     return [] if last is None else [graph.tensors[last.outputs[0]]]
@@ -273,5 +279,6 @@ _RULES: dict[str, Callable[[Graph], Iterable[Tensor]]] = {
     "dense": _dense,
     "activation": _activations,
     "middle": _middle,
+    "last_map": _last_map,
 }
 RULES = tuple(_RULES)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import Analysis
 from edgemon.compiler.monitors.second_opinion import SecondOpinionMonitor
 from edgemon.runtime.views import MIRRORED
 
@@ -25,6 +27,9 @@ class MirrorMonitor(SecondOpinionMonitor):
     source: ClassVar[str] = (
         "test-time augmentation by the mirrored image, whose inferences a linear probe combines"
     )
+
+    def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
+        return Analysis(self.default_taps)
 
     def check_taps(self) -> None:
         super().check_taps()

@@ -6,29 +6,35 @@ moderate where it is unsure itself. ``rule`` is that of ``disagreement.alarm_thr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.estimator import MonitorEstimator, Needs, Score
-from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold
-from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
-from edgemon.compiler.program.ir import Builder
+from edgemon.compiler.models import tap_rules
+from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold, odds_against
+from edgemon.compiler.monitors.shared.vectors import Block, blocks_of, log_odds_against, values_of
+from edgemon.compiler.program.ir import Builder, Tap
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics.intervals import auroc_error
+from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-PENALTIES = (0.01, 0.1, 1.0)  # inverse strengths of the ridge penalty that are tried
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # inverse strengths, the strongest first
+UNCHOSEN = 0.3  # where too few errors tell which is better
+TOLERANCE = 1e-3  # of the gradient, at which the regression ends
 FEWEST_ROWS = 2  # of a class, from which a covariance is learned
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
 
@@ -62,20 +68,27 @@ class LinearOpinion(MonitorEstimator):
         self.seed = seed
 
     def least_bytes(self, recording: Recording) -> int:
-        return 2 * recording.n_classes * recording.width(self.taps)  # weights of 16 bits or more
+        width = sum(block.tap.width for block in self._blocks(recording.taps))
+        return 2 * recording.n_classes * width  # weights of 16 bits or more
+
+    def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
+        taps = {tap.name: tap for tap in known}
+        logits = next((n for n in self.taps if taps[n].probabilities), "")
+        return blocks_of([taps[name] for name in self.taps], logits=logits)
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels of at least two classes. Learns from the labels, never from the model's
         answers."""
         labels = np.asarray(recording.labels)
         self.n_classes_ = recording.n_classes
-        x = joined_values(recording, self.taps)
-        self._choose(x, labels, recording.groups)
+        self.blocks_ = self._blocks(recording.taps)
+        x = values_of(recording, self.blocks_)
+        self._choose(x, labels, recording)
         self.weight_, self.bias_ = self._learn(x, labels)
         self.accuracy_ = float((self.answers(recording) == labels).mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
-    def _choose(self, x: Floats, labels: Integers, groups: Groups | None) -> None:
+    def _choose(self, x: Floats, labels: Integers, recording: Recording) -> None:
         """A hook: settle what is to be chosen before anything is learned."""
 
     def _learnable(self, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]:  # noqa: ARG002
@@ -83,7 +96,8 @@ class LinearOpinion(MonitorEstimator):
         return np.ones(len(labels), bool)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
-        """Weights (classes, width) and biases of standardised features; of two classes, one row."""
+        """Weights (classes, width) and biases of standardised features, of which each block has a
+        variance of 1 in all; of two classes, one row."""
         raise NotImplementedError
 
     def _learn(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
@@ -91,14 +105,15 @@ class LinearOpinion(MonitorEstimator):
         learnable = self._learnable(x, labels)
         x, labels = x[learnable], labels[learnable]
         scaler = StandardScaler()
-        weight, bias = self._coefficients(scaler.fit_transform(x), labels)
+        share = np.concatenate([np.full(b.tap.width, b.tap.width**-0.5) for b in self.blocks_])
+        weight, bias = self._coefficients(scaler.fit_transform(x) * share, labels)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
             weight = np.concatenate([-weight, weight]) / 2
             bias = np.concatenate([-bias, bias]) / 2
         present = np.unique(labels)
         whole = np.zeros((self.n_classes_, x.shape[1]))
         biases = np.full(self.n_classes_, bias.min() + NO_CLASS)
-        whole[present] = weight / scaler.scale_
+        whole[present] = weight * share / scaler.scale_
         biases[present] = bias - whole[present] @ scaler.mean_
         return whole, biases
 
@@ -107,12 +122,17 @@ class LinearOpinion(MonitorEstimator):
         return np.asarray(judged @ weight.T + bias)
 
     def answers(self, recording: Recording) -> npt.NDArray[np.int64]:
-        scores = joined_values(recording, self.taps) @ self.weight_.T + self.bias_
+        scores = values_of(recording, self.blocks_) @ self.weight_.T + self.bias_
         return np.asarray(scores.argmax(axis=1))
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        x = joined(builder, self.taps)
-        scores = builder.node("affine", x, tables=[self.weight_.ravel(), self.bias_])
+        widths = [block.tap.width for block in self.blocks_]
+        weights = np.split(self.weight_, np.cumsum(widths)[:-1], axis=1)
+        biases = [self.bias_, *(np.zeros_like(self.bias_) for _ in weights[1:])]
+        scores = -1
+        for block, weight, bias in zip(self.blocks_, weights, biases, strict=True):
+            part = builder.node("affine", block.lower(builder), tables=[weight.ravel(), bias])
+            scores = part if scores < 0 else builder.node("add", scores, part)
         return Score(log_odds_against(builder, scores, predicted), alarm_above=self.threshold_)
 
     def reason(self) -> str:
@@ -121,6 +141,7 @@ class LinearOpinion(MonitorEstimator):
     def details(self) -> dict[str, Any]:
         return {
             "features": int(self.weight_.shape[1]),
+            "blocks": [{"tap": b.tap.name, "of": b.statistic} for b in self.blocks_],
             "weights": int(self.weight_.size),
             "accuracy_on_fit_rows": self.accuracy_,
             "rule": self.rule,
@@ -129,28 +150,48 @@ class LinearOpinion(MonitorEstimator):
 
 
 class SecondOpinionMonitor(LinearOpinion):
-    """Multinomial logistic regression with a ridge penalty, whose strength is chosen on a quarter
-    of the fit rows, or of their groups."""
+    """Multinomial logistic regression on the logits, the features in front of them, and the spatial
+    deviations of the last feature map, with a ridge penalty.
+
+    Each of these blocks has the same variance as a whole, so that one penalty weighs few logits and
+    many features alike (block scaling: Westerhuis, Kourti, MacGregor, J. Chemometrics 1998). Its
+    strength is chosen on a quarter of the fit rows, or of their groups, by how well the score finds
+    the model's errors: the strongest within one standard error of the best, since a model that was
+    trained on these rows makes weak penalties look good."""
 
     kind: ClassVar[str] = "second_opinion"
+    default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits", "last_map")
     what: ClassVar[str] = "a second, linear classifier disagrees"
     source: ClassVar[str] = (
         "a linear probe of the hidden layers (Alain, Bengio, ICLR workshop 2017) that judges "
         "the answer"
     )
 
-    def _choose(self, x: Floats, labels: Integers, groups: Groups | None) -> None:
-        self.penalty_ = self._penalty(StandardScaler().fit_transform(x), labels, groups)
+    def analyse(self, model: Model) -> Analysis:
+        """The last map where there is one, and the logits where they are fewer than the features:
+        there are as many weights for a logit as for a feature."""
+        found = tap_rules.suggest(model.graph)
+        features = sum(t.length for t in found.get("penultimate", ()))
+        wanted = {
+            "penultimate": True,
+            "logits": "logits" in found and model.n_classes <= features,
+            "last_map": "last_map" in found,
+        }
+        return Analysis(tuple(rule for rule in self.default_taps if wanted[rule]))
+
+    def _choose(self, x: Floats, labels: Integers, recording: Recording) -> None:
+        self.penalty_ = self._penalty(x, labels, recording)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
-        model = LogisticRegression(C=self.penalty_, max_iter=300).fit(x, labels)
+        model = LogisticRegression(C=self.penalty_, max_iter=300, tol=TOLERANCE).fit(x, labels)
         return np.asarray(model.coef_), np.asarray(model.intercept_)
 
-    def _penalty(self, x: Floats, labels: Integers, groups: Groups | None) -> float:
+    def _penalty(self, x: Floats, labels: Integers, recording: Recording) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
-        x, labels = x[often], labels[often]
+        x, labels, groups = x[often], labels[often], recording.groups
+        predicted, wrong = recording.predicted[often], ~recording.correct[often]
         if len(np.unique(labels)) < 2:
-            return PENALTIES[1]
+            return UNCHOSEN
         if groups is None:
             learn, judge = train_test_split(
                 np.arange(len(x)), test_size=0.25, random_state=self.seed, stratify=labels
@@ -160,16 +201,18 @@ class SecondOpinionMonitor(LinearOpinion):
             learn, judge = cut(labels, (0.75, 0.25), rng, groups[often])
             judge = judge[np.isin(labels[judge], labels[learn])]
             if len(np.unique(labels[learn])) < 2 or not len(judge):
-                return PENALTIES[1]
-
-        def loss(penalty: float) -> float:
-            model = LogisticRegression(C=penalty, max_iter=300).fit(x[learn], labels[learn])
-            found: float = log_loss(
-                labels[judge], model.predict_proba(x[judge]), labels=model.classes_
-            )
-            return found
-
-        return min(PENALTIES, key=loss)
+                return UNCHOSEN
+        errors = int(wrong[judge].sum())
+        if min(errors, len(judge) - errors) < FEWEST_ERRORS:
+            return UNCHOSEN
+        found: dict[float, float] = {}
+        for penalty in PENALTIES:
+            self.penalty_ = penalty
+            odds = odds_against(self._classify(x[learn], labels[learn], x[judge]), predicted[judge])
+            found[penalty] = float(roc_auc_score(wrong[judge], odds))
+        enough = max(found.values())
+        enough -= auroc_error(enough, errors, len(judge) - errors)
+        return next(penalty for penalty, auroc in found.items() if auroc >= enough)
 
     def details(self) -> dict[str, Any]:
         return {**super().details(), "penalty": self.penalty_}

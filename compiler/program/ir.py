@@ -35,6 +35,8 @@ from edgemon.compiler.program.ops.op import (
 )
 from edgemon.runtime.views import NEED_COMPANION, PLAIN, SECOND, named
 
+MEAN, DEVIATION = "mean", "deviation"  # of the channels of a feature map, over its positions
+
 Array = npt.NDArray[Any]
 
 
@@ -184,9 +186,9 @@ class Builder:
         """Value id of the tap with this tensor name."""
         return next(i for i, t in enumerate(self.taps) if t.name == name)
 
-    def features(self, name: str) -> int:
-        """Value id of the tap's features, (width,): its elements, or of a feature map the mean of
-        each channel. Same as ``Recording.features``."""
+    def features(self, name: str, statistic: str = MEAN) -> int:
+        """Value id of the tap's features, (width,): its elements, or of a feature map a statistic
+        of each channel, ``MEAN`` or ``DEVIATION``. Same as ``Recording.features``."""
         id_ = self.tap(name)
         tap = self.taps[id_]
         if not tap.channels:
@@ -194,7 +196,8 @@ class Builder:
         if tap.channels_first:
             last = np.arange(tap.length, dtype=np.uint32).reshape(tap.channels, -1).T.ravel()
             id_ = self.node("gather", id_, tables=[last])
-        return self.node("reduce", id_, tables=[np.array([tap.channels], np.uint32)])
+        op = {MEAN: "reduce", DEVIATION: "deviation"}[statistic]
+        return self.node(op, id_, tables=[np.array([tap.channels], np.uint32)])
 
     def node(self, op: str, *inputs: int, tables: Sequence[Array] = ()) -> int:
         """Add a node, or find the equal one; returns its value id. Raises on a type error."""

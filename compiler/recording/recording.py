@@ -18,7 +18,7 @@ from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.models import child
 from edgemon.compiler.models.model import TappedModel
-from edgemon.compiler.program.ir import Tap
+from edgemon.compiler.program.ir import DEVIATION, MEAN, Tap
 from edgemon.compiler.reporter import Progress
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 
@@ -62,20 +62,23 @@ class Recording:
         """The tap's real values, (n, length)."""
         return self.tap(name).values(self.codes(name, rows))
 
-    def features(self, name: str, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
-        """(n, width): the tap's real values, or of a feature map the mean of each channel. Same as
-        ``Builder.features``; the maps are read some rows at a time."""
+    def features(
+        self, name: str, rows: npt.ArrayLike | None = None, statistic: str = MEAN
+    ) -> npt.NDArray[np.float64]:
+        """(n, width): the tap's real values, or of a feature map a statistic of each channel over
+        its positions. Same as ``Builder.features``; the maps are read some rows at a time."""
         tap = self.tap(name)
         if not tap.channels:
             return self.values(name, rows)
         index = np.arange(len(self)) if rows is None else np.arange(len(self))[np.asarray(rows)]
+        of = np.std if statistic == DEVIATION else np.mean
         found = np.empty((len(index), tap.channels))
         step = max(1, BLOCK_ELEMENTS // tap.length)
         shape = (tap.channels, -1) if tap.channels_first else (-1, tap.channels)
         for start in range(0, len(index), step):
             block = self.values(name, index[start : start + step])
             maps = block.reshape(len(block), *shape)
-            found[start : start + step] = maps.mean(axis=2 if tap.channels_first else 1)
+            found[start : start + step] = of(maps, axis=2 if tap.channels_first else 1)
         return found
 
     def width(self, names: Sequence[str]) -> int:

@@ -65,6 +65,15 @@ def mcc_difference_interval(
     return percentiles(first - second)
 
 
+def auroc_error(auroc: float, wrongs: int, rights: int) -> float:
+    """Standard error of an AUROC over so many wrong and right rows (Hanley, McNeil, Radiology
+    1982)."""
+    both = auroc / (2 - auroc) - auroc**2
+    twice = 2 * auroc**2 / (1 + auroc) - auroc**2
+    whole = auroc * (1 - auroc) + (wrongs - 1) * both + (rights - 1) * twice
+    return math.sqrt(whole / (wrongs * rights))
+
+
 def auroc_interval(
     score: Array, wrong: npt.NDArray[np.bool_], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval | None:

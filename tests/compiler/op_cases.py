@@ -193,6 +193,10 @@ def _reduce(c: Case) -> list[int]:
     return [c.b.node("reduce", c.x, tables=[np.array([k], np.uint32)]) for k in (6, 18, 1)]
 
 
+def _deviation(c: Case) -> list[int]:
+    return [c.b.node("deviation", c.x, tables=[np.array([k], np.uint32)]) for k in (6, 18, 1)]
+
+
 def _affine(c: Case) -> list[int]:
     weight = c.floats(4 * LENGTH) if c.is_float else c.codes(4 * LENGTH, "int16")
     bias = c.floats(4) if c.is_float else c.codes(4, "int32")
@@ -276,6 +280,7 @@ CASES: dict[str, tuple[tuple[str, ...], Add]] = {
     "hamming": ((*INTEGERS, *FLOAT), _hamming),
     "clip": ((*INTEGERS, *FLOAT), _clip),
     "squared_error": ((*INTEGERS, *FLOAT), _one("squared_error", second=True)),
+    "deviation": ((*INTEGERS, *FLOAT), _deviation),
 }
 NAMES = [(op, dtype) for op, (dtypes, _) in CASES.items() for dtype in dtypes]
 
@@ -283,7 +288,7 @@ NAMES = [(op, dtype) for op, (dtypes, _) in CASES.items() for dtype in dtypes]
 def program_of(op: str, dtype: str) -> Program:
     """The program of one case."""
     # A bit more, or ONNX, would not hold it.
-    narrow = op in ("sub", "reduce", "affine", "squared_error") or op.endswith("trees")
+    narrow = op in ("sub", "reduce", "affine", "squared_error", "deviation") or op.endswith("trees")
     return Case(dtype, extreme=not narrow).program(CASES[op][1])
 
 

@@ -87,6 +87,7 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
     product = b.node("sum", b.node("mul", cooler, cooler))
     few = b.node("gather", b.tap("features"), tables=[np.array([3, 0, 7, 7], np.uint32)])
     means = b.node("reduce", b.tap("logits"), tables=[np.array([1], np.uint32)])
+    spread = b.node("deviation", b.tap("features"), tables=[np.array([1], np.uint32)])
     middle = float(np.median(real[0].mean(axis=1)))
     exceeds = b.node("exceeds", means, tables=[np.array([middle])])
     projection = rng.normal(0, 1, (2 * CLASSES, WIDTH))
@@ -158,6 +159,7 @@ def real_program(taps: list[Tap], rows: list[Any], rng: np.random.Generator) -> 
             Monitor("some", some, 2, 0),
             Monitor("clipped", clipped, 10.0, -10.0),
             Monitor("looked_up", looked_up, 40, -40),
+            Monitor("spread", spread, 4.0, 3.0),
             Monitor("alike", alike, 300.0, 90.0),
             Monitor("apart", apart, 400.0, 150.0),
         ],

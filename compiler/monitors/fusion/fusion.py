@@ -10,7 +10,7 @@ teach it, and errors bound it (``novelty_weight``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -219,13 +219,23 @@ class FusionMonitor(MonitorEstimator):
         return found
 
     def lower(self, builder: Builder, predicted: int) -> Score:
+        """Of one signal its own score, of which steps would lose the finer ones."""
         self.signal_scores_ = [t.member.lower(builder, predicted) for t in self.terms_]
+        if self.alone_ is not None:
+            return replace(self.signal_scores_[0], alarm_above=None, uncertain_above=None)
         parts = list(zip(self.terms_, self.signal_scores_, strict=True))
         learned = [(s.id, t.table) for t, s in parts if not t.novelty]
         new = [(s.id, t.table) for t, s in parts if t.novelty]
         return Score(fused(builder, learned, new, self.stack_surprise_), display_scale=1 / UNIT)
 
+    @property
+    def alone_(self) -> MonitorEstimator | None:
+        """The only signal, if there is one."""
+        return self.terms_[0].member if len(self.terms_) == 1 else None
+
     def reason(self) -> str:
+        if self.alone_ is not None:
+            return self.alone_.reason()
         return "its signals together are too surprising: {score} nats, above {threshold}"
 
     def is_novelty(self, member: MonitorEstimator) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.program.ir import Builder, Tap
+from edgemon.compiler.program.ir import DEVIATION, MEAN, Builder, Tap
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
 LEAST_PROBABILITY = 2.0**-40  # is added to each, so that 0 has a logarithm
@@ -16,28 +17,84 @@ LEAST_PROBABILITY = 2.0**-40  # is added to each, so that 0 has a logarithm
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Block:
+    """Features of one tap: its elements, the logarithms of its probabilities, or of a feature map a
+    statistic of each channel."""
+
+    tap: Tap
+    statistic: str = MEAN
+
+    def values(self, recording: Recording, rows: npt.ArrayLike | None = None) -> Floats:
+        """(n, ``tap.width``): same as ``lower``."""
+        x = recording.features(self.tap.name, rows, self.statistic)
+        return np.log(x + LEAST_PROBABILITY) if self.logarithms else x
+
+    def lower(self, builder: Builder) -> int:
+        """Value id of the features."""
+        id_ = builder.features(self.tap.name, self.statistic)
+        return _log_probabilities(builder, id_) if self.logarithms else id_
+
+    @property
+    def logarithms(self) -> bool:
+        return self.tap.probabilities and self.tap.length > 1
+
+
+def blocks_of(taps: Sequence[Tap], *, logits: str = "") -> tuple[Block, ...]:
+    """What there is to learn from these taps: of a feature map the means of its channels and their
+    deviations, but for means that another tap holds, the output of a pooling. The tap ``logits``
+    may hold probabilities."""
+    found: list[Block] = []
+    for tap in taps:
+        if not tap.channels:
+            found.append(Block(tap if tap.name == logits else replace(tap, probabilities=False)))
+            continue
+        pooled = any(
+            not t.channels and (t.length, t.view) == (tap.channels, tap.view) for t in taps
+        )
+        found += [Block(tap, s) for s in (MEAN, DEVIATION) if s == DEVIATION or not pooled]
+    return tuple(found)
+
+
 def joined_values(
-    recording: Recording, taps: Sequence[str], dtype: npt.DTypeLike = np.float64
+    recording: Recording, taps: Sequence[str], dtype: npt.DTypeLike = np.float64,
+    statistics: Sequence[str] = (MEAN,),
+) -> Floats:  # fmt: skip
+    """(n, width): the features of all taps side by side, of feature maps these ``statistics``; same
+    as ``joined``. Trees learn from float32."""
+    return values_of(recording, _blocks(recording.taps, taps, statistics), dtype)
+
+
+def values_of(
+    recording: Recording, blocks: Sequence[Block], dtype: npt.DTypeLike = np.float64
 ) -> Floats:
-    """(n, width): the features of all taps side by side; same as ``joined``. Trees learn from
-    float32."""
-    whole = np.empty((len(recording), recording.width(taps)), dtype)
+    """(n, width): blocks side by side."""
+    whole = np.empty((len(recording), sum(b.tap.width for b in blocks)), dtype)
     step = max(1, BLOCK_ELEMENTS // max(1, whole.shape[1]))
     for start in range(0, len(whole), step):  # all taps beside the whole would be as much again
         rows = np.arange(start, min(start + step, len(whole)))
         np.concatenate(
-            [recording.features(name, rows) for name in taps], axis=1,
+            [block.values(recording, rows) for block in blocks], axis=1,
             out=whole[start : start + step], casting="same_kind",
         )  # fmt: skip
     return whole
 
 
-def joined(builder: Builder, taps: Sequence[str]) -> int:
+def joined(builder: Builder, taps: Sequence[str], statistics: Sequence[str] = (MEAN,)) -> int:
     """Value id of the features of all taps as one vector."""
-    whole = builder.features(taps[0])
-    for name in taps[1:]:
-        whole = builder.node("concat", whole, builder.features(name))
-    return whole
+    first, *others = (b.lower(builder) for b in _blocks(builder.taps, taps, statistics))
+    for other in others:
+        first = builder.node("concat", first, other)
+    return first
+
+
+def _blocks(known: Sequence[Tap], names: Sequence[str], statistics: Sequence[str]) -> list[Block]:
+    taps = {tap.name: replace(tap, probabilities=False) for tap in known}
+    return [
+        Block(taps[name], s)
+        for name in names
+        for s in (statistics if taps[name].channels else (MEAN,))
+    ]
 
 
 def logits_of(builder: Builder, tap: str, predicted: int) -> int:

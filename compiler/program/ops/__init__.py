@@ -6,9 +6,17 @@ and its cost. The same in words: ``runtime/FORMAT.md`` section 7; in C: the fami
 ``runtime/c/src``. A new op: ``docs/extending.md``.
 """
 
-from edgemon.compiler.program.ops import classes, dense, elements, transcendental, trees, vectors
+from edgemon.compiler.program.ops import (
+    classes,
+    dense,
+    elements,
+    maps,
+    transcendental,
+    trees,
+    vectors,
+)
 from edgemon.compiler.program.ops.op import Op
 
-FAMILIES = (elements, transcendental, vectors, dense, classes, trees)
+FAMILIES = (elements, transcendental, vectors, maps, dense, classes, trees)
 OPS: dict[str, Op] = {op.name: op for family in FAMILIES for op in family.OPS}
 DEVICE_OPS: dict[int, Op] = {op.number: op for op in OPS.values() if op.number}  # by number

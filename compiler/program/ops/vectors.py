@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgemon.compiler.program.grids import Array, Represented
-from edgemon.compiler.program.ops.op import BYTES, F32, REAL, Context, Op, Parts, Value, wide
+from edgemon.compiler.program.ops.op import REAL, Context, Op, Parts, Value, wide
 from edgemon.compiler.program.ops.sums import float_sums, halving_sum
 from edgemon.compiler.program.ops.tables import width
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.ir import Node
     from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
-
-BYTE_LANES = 16  # channels that ``reduce`` sums side by side (em_family_vectors.c)
 
 
 class _Search(Op):
@@ -133,58 +131,6 @@ class Gather(_OnGridOfX):
         return e.op("Gather", x, e.constant(node.tables[0].astype(np.int64)), axis=1)
 
 
-class Reduce(Op):
-    """Sum of each channel over the positions of a feature map; of floats the mean."""
-
-    def infer(self, c: Context) -> Value:
-        channels = int(c.tables[0][0])
-        c.require(channels >= 1 and c.x.length % channels == 0, "channels must divide the length")
-        c.needs_numbers()
-        if c.x.is_float:
-            return Value(c.x.dtype, channels)
-        return Value("int32", channels, c.x.bits + width(c.x.length // channels))
-
-    def evaluate(self, node: Node, x: Array) -> Array:
-        channels = int(node.tables[0][0])
-        parts = wide(x).reshape(len(x), -1, channels)
-        if x.dtype.kind != "f":
-            total: Array = parts.sum(axis=1, dtype=np.int32)
-            return total
-        flat = parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])
-        summed = halving_sum(flat).reshape(len(x), channels)
-        mean: Array = summed * x.dtype.type(1 / parts.shape[1])
-        return mean
-
-    def quantise(self, q: Quantiser, node: Node) -> Represented:
-        (x,) = q.inputs(node)
-        positions = q.type_of(x).length // int(node.tables[0][0])
-        id_ = q.node("reduce", x, tables=node.tables)
-        if q.is_float(x):
-            return Represented(id_)
-        return Represented(id_, x.scale / positions, x.zero_point * positions)
-
-    def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
-        channels = int(node.tables[0][0])
-        positions = e.program.value(node.inputs[0]).length // channels
-        parts = e.shaped(x, 0, positions, channels)
-        if node.value.dtype == "int32":
-            return e.reduce("ReduceSum", parts, 1, keep=False)
-        summed = e.halving_sum(e.op("Transpose", parts, perm=[0, 2, 1]), positions, 2)
-        return e.op("Mul", e.shaped(summed, 0, channels), e.constant(F32(1 / positions)))
-
-    def parts(self, node: Node, x: Value) -> Parts:
-        channels = node.value.length
-        positions = x.length // channels
-        if x.is_float:
-            return float_sums("reduce_float", channels, positions)
-        lanes = channels - channels % BYTE_LANES if x.dtype in BYTES else 0
-        return {
-            "row": lanes // BYTE_LANES + channels - lanes,
-            "reduce_int": lanes * positions,
-            "reduce_scalar": (channels - lanes) * positions,
-        }
-
-
 class Select(_Copy):
     """The part of x that belongs to the class; each class has one."""
 
@@ -235,7 +181,6 @@ OPS = (
     Sum("sum", 5, 1),
     Omit("omit", 14, 2),
     Gather("gather", 16, 1, {"index": "uint32"}),
-    Reduce("reduce", 17, 1, {"channels": "uint32"}),
     Select("select", 19, 2),
     Concat("concat", 24, 2),
 )

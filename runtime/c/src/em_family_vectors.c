@@ -1,6 +1,6 @@
 /*
- * Ops that choose, move and add the elements of a vector: argmax, max, sum, omit, gather, reduce,
- * select, concat. Section 7 of FORMAT.md.
+ * Ops that choose, move and add the elements of a vector: argmax, max, sum, omit, gather, select,
+ * concat. Section 7 of FORMAT.md.
  */
 #include "em_ops.h"
 #include "em_sums.h"
@@ -81,7 +81,7 @@ EM_RUN(max) {
 }
 #endif
 
-/* ---- sum, reduce ---------------------------------------------------------------------------- */
+/* ---- sum ------------------------------------------------------------------------------------ */
 
 #if EM_HAS(SUM)
 EM_TYPES(sum) {
@@ -104,177 +104,6 @@ EM_RUN(sum) {
         *(em_f32 *)out = em_halving_sum(EM_PLAIN, &terms, x.length);
     } else {
         *(em_i64 *)out = sum_i32((const em_i32 *)x.data, x.length);
-    }
-}
-#endif
-
-#if EM_HAS(REDUCE)
-EM_TABLES(reduce) {
-    c->result.length = em_divisor_of(c->r, c->node, c->x);
-    if (c->result.length == 0) {
-        return EM_E_TABLE;
-    }
-    c->result.bits = c->x.bits + em_width(c->x.length / c->result.length);
-    return EM_OK;
-}
-
-#define REDUCE_LANES 16u
-#define REDUCE_STEPS 128u /* as many bytes of either sign add up in 16 bits */
-
-/* Sixteen channels of 16 bits side by side, over all positions. */
-EM_INLINE void reduce_halfwords(em_value x, uint32_t channels, uint32_t first, em_i32 *out) {
-    int32_t sum[REDUCE_LANES] = {0};
-    for (uint32_t at = first; at < x.length; at += channels) {
-        const em_i16 *v = (const em_i16 *)x.data + at; /* at + l might wrap */
-        for (uint32_t l = 0; l < REDUCE_LANES; l++) {
-            sum[l] += v[l];
-        }
-    }
-    memcpy(out + first, sum, sizeof sum);
-}
-
-/* Sixteen channels of bytes: in 16 bits, now and then in 32. */
-EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
-                            em_i32 *out) {
-    int32_t sum[REDUCE_LANES] = {0};
-    for (uint32_t at = first; at < x.length;) {
-        const uint32_t left = (x.length - at + channels - 1) / channels;
-        const uint32_t steps = left < REDUCE_STEPS ? left : REDUCE_STEPS;
-        int16_t part[REDUCE_LANES] = {0};
-        for (uint32_t i = 0; i < steps; i++, at += channels) {
-            const int8_t *s = (const int8_t *)x.data + at;
-            const uint8_t *u = (const uint8_t *)x.data + at;
-            for (uint32_t l = 0; l < REDUCE_LANES; l++) {
-                part[l] = (int16_t)(part[l] + (dtype == EM_I8 ? s[l] : u[l]));
-            }
-        }
-        for (uint32_t l = 0; l < REDUCE_LANES; l++) {
-            sum[l] += part[l];
-        }
-    }
-    memcpy(out + first, sum, sizeof sum);
-}
-
-EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
-    uint32_t c = 0;
-    if (!EM_SMALL && dtype == EM_I16) {
-        for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
-            reduce_halfwords(x, channels, c, out);
-        }
-    }
-    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
-        for (; c + REDUCE_LANES <= channels; c += REDUCE_LANES) {
-            reduce_bytes(dtype, x, channels, c, out);
-        }
-    }
-    for (; c < channels; c++) {
-        int32_t sum = 0;
-        for (uint32_t at = c; at < x.length; at += channels) {
-            sum += em_int_of(dtype, x.data, at);
-        }
-        out[c] = sum;
-    }
-}
-
-#if !EM_SMALL
-#define MEAN_LANES 16u
-#define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
-
-/* The halving sum of eight positions, `apart` numbers from one to the next; of those behind the
- * fourth, which stand `left` numbers from x on or farther, nothing is there. */
-EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, size_t apart, size_t left,
-                            float *sum) {
-    static const em_f32 none[MEAN_LANES] = {0};
-    const em_f32 *upper[4];
-    for (size_t r = 0; r < 4; r++) {
-        const size_t at = (4 + r) * apart;
-        upper[r] = at < left ? x + at : none;
-    }
-    for (uint32_t l = 0; l < lanes; l++) {
-        const float a = x[l] + upper[0][l], b = x[l + apart] + upper[1][l];
-        const float c = x[l + 2 * apart] + upper[2][l], d = x[l + 3 * apart] + upper[3][l];
-        const float even = a + c, odd = b + d;
-        sum[l] = even + odd;
-    }
-}
-
-/* Of `lanes` channels side by side the halving sums over five positions or more, times `share`;
- * `lanes` is a constant at each call. */
-EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, uint32_t positions,
-                                 uint32_t channels, float share, em_f32 *out) {
-    float pending[MEAN_LEVELS * MEAN_LANES];
-    uint32_t waiting = 0, leaves = 1, reversed = 0; /* leaf p: position p and those `leaves` on */
-    while (8 * leaves < positions) {
-        leaves *= 2;
-    }
-    uint32_t j = 0;
-    do {
-        const size_t first = (size_t)reversed * channels, end = (size_t)positions * channels;
-        sum_of_eight(lanes, x + first, (size_t)leaves * channels, end - first,
-                     pending + (size_t)waiting * lanes);
-        waiting = em_add_complete(pending, lanes, waiting + 1, j);
-        reversed = em_next_reversed(reversed, leaves);
-    } while (++j < leaves);
-    for (uint32_t l = 0; l < lanes; l++) {
-        out[l] = pending[l] * share;
-    }
-}
-
-/* The same of all channels over up to four positions. */
-EM_INLINE void mean_of_few(const em_f32 *x, uint32_t positions, uint32_t channels, float share,
-                           em_f32 *out) {
-    for (uint32_t c = 0; c < channels; c++) {
-        const em_terms terms = {.a = x + c, .stride = channels};
-        out[c] = em_shortest_sum(EM_STRIDED, &terms, positions) * share;
-    }
-}
-#endif
-
-static void reduce_f32(em_value x, uint32_t channels, em_f32 *out) {
-    const em_f32 *v = (const em_f32 *)x.data;
-    const uint32_t positions = x.length / channels;
-    const float share = 1.0f / (float)positions;
-    uint32_t c = 0;
-#if !EM_SMALL
-    switch (positions) { /* a constant at each call */
-    case 1:
-        mean_of_few(v, 1, channels, share, out);
-        return;
-    case 2:
-        mean_of_few(v, 2, channels, share, out);
-        return;
-    case 3:
-        mean_of_few(v, 3, channels, share, out);
-        return;
-    case 4:
-        mean_of_few(v, 4, channels, share, out);
-        return;
-    default:
-        break;
-    }
-    for (; c + MEAN_LANES <= channels; c += MEAN_LANES) {
-        mean_side_by_side(MEAN_LANES, v + c, positions, channels, share, out + c);
-    }
-    for (; c + 8 <= channels; c += 8) {
-        mean_side_by_side(8, v + c, positions, channels, share, out + c);
-    }
-    for (; c + 4 <= channels; c += 4) {
-        mean_side_by_side(4, v + c, positions, channels, share, out + c);
-    }
-#endif
-    for (; c < channels; c++) {
-        const em_terms terms = {.a = v + c, .stride = channels};
-        const float sum = em_halving_sum(EM_STRIDED, &terms, positions);
-        out[c] = sum * share;
-    }
-}
-
-/* Of each channel over its positions; of floats the mean. */
-EM_RUN(reduce) {
-    if (em_is_f32(x.dtype)) {
-        reduce_f32(x, node->length, (em_f32 *)out);
-    } else {
-        EM_OF_EACH_INT(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
     }
 }
 #endif

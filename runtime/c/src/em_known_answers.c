@@ -73,7 +73,9 @@ typedef struct step_record {
     X(SUM, EM_F32, 0, 24, 0, 1, 1, 0, 0xBDD6E2CB)                                                  \
     X(SUM, EM_F32, 0, 70, 0, 1, 1, 0, 0x0FC7424F)                                                  \
     X(REDUCE, EM_F32, 0, 72, 0, 1, 3, 0, 0x1112EC05)                                               \
+    X(DEVIATION, EM_F32, 0, 72, 0, 1, 3, 0, 0xF82F1A77)                                            \
     X(REDUCE, EM_F32, 1, 70, 0, 1, 1, 0, 0x46828BE6)                                               \
+    X(DEVIATION, EM_F32, 1, 70, 0, 1, 1, 0, 0xA5FA9AEE)                                            \
     X(AFFINE, EM_F32, 0, 5, 0, 1, 12, OF_AFFINE, 0xDFE791DD)                                       \
     X(AFFINE, EM_F32, 0, 24, 0, 1, 3, OF_AFFINE, 0xD97EF1BD)                                       \
     X(AFFINE, EM_F32, 0, 70, 0, 1, 1, OF_AFFINE, 0xEAEDC4C1)                                       \
@@ -105,10 +107,15 @@ typedef struct step_record {
 #define STEPS_OF_LANES(X)                                                                          \
     X(SUM, EM_F32, 0, 64, 0, 1, 1, 0, 0x38EC6EE5)                                                  \
     X(REDUCE, EM_F32, 0, 72, 0, 1, 12, 0, 0xF881175C)                                              \
+    X(DEVIATION, EM_F32, 0, 72, 0, 1, 12, 0, 0xFB91A75A)                                           \
     X(REDUCE, EM_F32, 2, 72, 0, 1, 9, 0, 0xB5B5E5F8)                                               \
+    X(DEVIATION, EM_F32, 2, 72, 0, 1, 9, 0, 0xCE73521D)                                            \
     X(REDUCE, EM_F32, 0, 32, 0, 1, 4, 0, 0xE8A6D1B0)                                               \
+    X(DEVIATION, EM_F32, 0, 32, 0, 1, 4, 0, 0x128D2BE3)                                            \
     X(REDUCE, EM_F32, 0, 64, 0, 1, 1, 0, 0x59EC6EE5)                                               \
+    X(DEVIATION, EM_F32, 0, 64, 0, 1, 1, 0, 0x8727BA18)                                            \
     X(REDUCE, EM_F32, 3, 72, 0, 1, 8, 0, 0x30DB4325)                                               \
+    X(DEVIATION, EM_F32, 3, 72, 0, 1, 8, 0, 0x33F8A7D8)                                            \
     X(LOGSUMEXP, EM_F32, 0, 72, 0, 1, 4, 0, 0x9243F0EA)                                            \
     X(AFFINE, EM_F32, 0, 64, 0, 1, 1, OF_AFFINE, 0x475E4DDC)                                       \
     X(DISTANCES, EM_F32, 0, 64, 0, 1, 1, OF_DISTANCES, 0x6FD5A8CD)                                 \
@@ -120,15 +127,25 @@ typedef struct step_record {
     X(SUM, EM_F32, 0, 12, 0, 1, 1, 0, 0x80124DCD)                                                  \
     X(SUM, EM_F32, 0, 24, 0, 1, 1, 0, 0xBDD6E2CB)                                                  \
     X(REDUCE, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                \
+    X(DEVIATION, EM_F32, 0, 1, 0, 1, 1, 0, 0x42F37D19)                                             \
     X(REDUCE, EM_F32, 0, 3, 0, 1, 1, 0, 0xA9DD0861)                                                \
+    X(DEVIATION, EM_F32, 0, 3, 0, 1, 1, 0, 0x4B8E4611)                                             \
     X(REDUCE, EM_F32, 0, 4, 0, 1, 1, 0, 0x8852CC5F)                                                \
+    X(DEVIATION, EM_F32, 0, 4, 0, 1, 1, 0, 0x98D2063D)                                             \
     X(REDUCE, EM_F32, 0, 12, 0, 1, 1, 0, 0x81093612)                                               \
+    X(DEVIATION, EM_F32, 0, 12, 0, 1, 1, 0, 0x6579EFB2)                                            \
     X(REDUCE, EM_F32, 0, 24, 0, 1, 1, 0, 0x899232DA)                                               \
+    X(DEVIATION, EM_F32, 0, 24, 0, 1, 1, 0, 0x3A88699E)                                            \
     X(REDUCE, EM_F32, 0, 60, 0, 1, 12, 0, 0x7C3AE826)                                              \
+    X(DEVIATION, EM_F32, 0, 60, 0, 1, 12, 0, 0xEBB31BD8)                                           \
     X(REDUCE, EM_F32, 0, 5, 0, 1, 5, 0, 0x0721631F)                                                \
+    X(DEVIATION, EM_F32, 0, 5, 0, 1, 5, 0, 0x0AD12B09)                                             \
     X(REDUCE, EM_F32, 0, 10, 0, 1, 5, 0, 0x5F1350A0)                                               \
+    X(DEVIATION, EM_F32, 0, 10, 0, 1, 5, 0, 0x2561CEED)                                            \
     X(REDUCE, EM_F32, 0, 15, 0, 1, 5, 0, 0x1A825BFA)                                               \
+    X(DEVIATION, EM_F32, 0, 15, 0, 1, 5, 0, 0x7EAF39CA)                                            \
     X(REDUCE, EM_F32, 0, 20, 0, 1, 5, 0, 0x90A930D8)                                               \
+    X(DEVIATION, EM_F32, 0, 20, 0, 1, 5, 0, 0x0F1B453B)                                            \
     X(AFFINE, EM_F32, 0, 1, 0, 1, 12, OF_AFFINE, 0x26816695)                                       \
     X(AFFINE, EM_F32, 0, 3, 0, 1, 12, OF_AFFINE, 0x13AD32F1)                                       \
     X(AFFINE, EM_F32, 0, 4, 0, 1, 12, OF_AFFINE, 0xD2EB05B2)                                       \

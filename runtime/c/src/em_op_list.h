@@ -35,7 +35,8 @@
     X(26, CLIP, clip, 1, 1, numbers, clip, elements)                                               \
     X(27, PERFECT_TREES, perfect_trees, 1, 5, perfect_trees, perfect_trees, perfect_trees)         \
     X(28, EARLY_TREES, early_trees, 1, 3, trees, trees, trees)                                     \
-    X(29, SQUARED_ERROR, squared_error, 2, 0, squared_error, none, elements)
+    X(29, SQUARED_ERROR, squared_error, 2, 0, squared_error, none, elements)                       \
+    X(30, DEVIATION, deviation, 1, 1, numbers, deviation, elements)
 
 typedef enum em_op {
 #define EM_OP_ENUM(number, NAME, ...) EM_OP_##NAME = number,

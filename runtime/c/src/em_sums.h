@@ -20,6 +20,7 @@ typedef struct em_terms {
 typedef enum em_term {
     EM_PLAIN,
     EM_STRIDED,
+    EM_STRIDED_SQUARE,
     EM_PRODUCT,
     EM_SQUARE,
     EM_SQUARE_OF_CODE,
@@ -27,10 +28,15 @@ typedef enum em_term {
 } em_term;
 
 EM_INLINE float em_term_at(em_term term, const em_terms *t, size_t i) {
-    float u = t->a[term == EM_STRIDED ? i * t->stride : i];
+    const int apart = term == EM_STRIDED || term == EM_STRIDED_SQUARE;
+    float u = t->a[apart ? i * t->stride : i];
     switch (term) {
     case EM_PLAIN:
     case EM_STRIDED:
+        break;
+    case EM_STRIDED_SQUARE:
+        u = u - t->scale;
+        u = u * u;
         break;
     case EM_PRODUCT:
         u = u * t->b[i];
@@ -79,21 +85,22 @@ EM_INLINE uint32_t em_next_reversed(uint32_t reversed, uint32_t length) {
 /* The terms at `at`, which is below n, `at + apart` and so on, `room` at most, then zeros. */
 EM_INLINE void em_leaf(em_term term, const em_terms *t, size_t at, size_t apart, size_t n, float *v,
                        uint32_t room) {
-    const em_terms own = *t; /* stores to v cannot change it */
+    em_terms own = *t; /* stores to v cannot change it */
     size_t past = at + room * apart;
     size_t end = past < n ? past : n;
-    if (term == EM_STRIDED) { /* by places, not by terms */
+    if (term == EM_STRIDED || term == EM_STRIDED_SQUARE) { /* by places, not by terms */
         at *= own.stride;
         apart *= own.stride;
         end *= own.stride;
         past *= own.stride;
-        term = EM_PLAIN;
+        own.stride = 1;
     }
     switch (term) {
         EM_LEAF_OF(EM_PRODUCT)
         EM_LEAF_OF(EM_SQUARE)
         EM_LEAF_OF(EM_SQUARE_OF_CODE)
         EM_LEAF_OF(EM_EXP_BELOW)
+        EM_LEAF_OF(EM_STRIDED_SQUARE)
     case EM_STRIDED:
         EM_LEAF_OF(EM_PLAIN)
     }

@@ -51,6 +51,7 @@ def test_rules_find_the_parts_of_a_convolutional_classifier() -> None:
     assert _names(CONVOLUTIONAL, "gap") == ["average_pool_2d2"]
     assert _names(CONVOLUTIONAL, "dense") == ["fully_connected4"]
     assert _names(CONVOLUTIONAL, "activation") == ["conv_2d0"]
+    assert _names(CONVOLUTIONAL, "last_map") == ["conv_2d0"]
 
 
 def test_a_head_without_dense_layers_is_looked_through() -> None:

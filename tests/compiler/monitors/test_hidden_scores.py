@@ -55,9 +55,9 @@ def test_two_classes_of_scikit_learn_become_two_scores(rows: Recording) -> None:
 
 
 def test_the_penalty_is_chosen_on_other_groups(rows: Recording) -> None:
-    """Each row ten times, with labels by chance: a quarter of the rows holds copies of what was
+    """Each row forty times, with labels by chance: a quarter of the rows holds copies of what was
     learned, so that the weakest penalty looks best; a quarter of the groups tells the truth."""
-    index = np.tile(np.arange(60), 10)
+    index = np.tile(np.arange(60), 40)
     labels = np.random.default_rng(5).integers(0, CLASSES, 60)[index]
     copies = replace(rows.take(index), labels=labels)
     monitor = MONITORS["second_opinion"]
@@ -155,7 +155,7 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
             n_classes=3,
             taps=builder.taps,
             width=lambda _names: 4,
-            features=lambda _name, rows=slice(None): x[rows],
+            features=lambda _name, rows=slice(None), _statistic="mean": x[rows],
         )
     )
     predicted = builder.node("argmax", 0)

@@ -12,7 +12,7 @@
 
 #define NONE 0xFFFFFFFFu
 
-/* The ops by their names, ARGMAX to CLIP; their numbers are below OPS. */
+/* The ops by their names, ARGMAX to the last; their numbers are below OPS. */
 enum {
 #define NAME_OP(number, NAME, ...) NAME = number,
     EM_OP_LIST(NAME_OP)

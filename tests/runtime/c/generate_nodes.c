@@ -130,6 +130,20 @@ static void add_gather(program *p, choices *c, uint32_t op) {
     add(p, op, wide(x), n, i, NONE, x->bits);
 }
 
+static void add_deviation(program *p, choices *c, uint32_t op) {
+    const uint32_t i = pick(p, c, INT | REAL, 0);
+    if (i == NONE) {
+        return;
+    }
+    const value *x = &p->values[i];
+    const uint32_t channels = choose_divisor(c, x->length);
+    const uint32_t sums = x->bits + width(x->length / channels) + 1;
+    if (x->dtype == EM_F32 || (2 * sums <= 62 && x->bits < 30)) {
+        add_words(p, &channels, 1);
+        add(p, op, wide(x), channels, i, NONE, x->bits + 1);
+    }
+}
+
 static void add_reduce(program *p, choices *c, uint32_t op) {
     const uint32_t i = pick(p, c, INT | REAL, 0);
     if (i == NONE) {
@@ -175,4 +189,5 @@ const generator GENERATORS[OPS] = {
     [HAMMING] = {INT | REAL, add_hamming},
     [CLIP] = {INT | REAL, add_clip},
     [SQUARED_ERROR] = {INT | REAL, add_squared_error},
+    [DEVIATION] = {INT | REAL, add_deviation},
 };

@@ -59,6 +59,30 @@ static void reduce(em_dtype dtype) {
     }
 }
 
+/* In half codes, rounded down. */
+static void deviation(em_dtype dtype) {
+    const em_dtype tap = dtype == EM_I32 ? EM_I16 : dtype;
+    const uint32_t x = add_input(dtype, LENGTH), channels = CHANNELS;
+    add_table(&b, EM_U32, 1, &channels);
+    const uint32_t node = add_node(&b, DEVIATION, EM_I32, CHANNELS, x, NONE, bits_of(tap) + 1) - 1;
+    const em_tap given = integer_tap(tap, LENGTH);
+    EXPECT(run(&b, &given), EM_OK);
+    for (uint32_t c = 0; c < CHANNELS; c++) {
+        int64_t sum = 0, squares = 0, root = 0;
+        for (uint32_t p = 0; p < POSITIONS; p++) {
+            const int64_t v = code(tap, p * CHANNELS + c);
+            sum += v;
+            squares += v * v;
+        }
+        const int64_t quarters =
+            4 * (POSITIONS * squares - sum * sum) / ((int64_t)POSITIONS * POSITIONS);
+        while ((root + 1) * (root + 1) <= quarters) {
+            root++;
+        }
+        EXPECT(i32(&b, node, c), root);
+    }
+}
+
 /* Weights of 6 bits: with 15 bits of x, and 8 of as many terms, the sums have 30. */
 static void affine(em_dtype dtype) {
     static int16_t weight[ROWS * INPUTS];
@@ -106,6 +130,7 @@ void test_dtypes(void) {
     static const em_dtype dtypes[] = {EM_I8, EM_U8, EM_I16, EM_I32};
     for (uint32_t i = 0; i < 4; i++) {
         reduce(dtypes[i]);
+        deviation(dtypes[i]);
         affine(dtypes[i]);
     }
     floats_are_moved_as_they_are();

@@ -81,6 +81,19 @@ static em_status open_lut(uint32_t entries) {
     return open_built(&b, predicted);
 }
 
+/* The deviation of so many positions of one channel of 16 bits. */
+static em_status open_deviation(uint32_t positions) {
+    static builder b;
+    const uint32_t channels = 1;
+    start(&b);
+    add_tap(&b, EM_I16, positions);
+    const uint32_t predicted =
+        add_node(&b, ARGMAX, EM_I32, 1, 0, NONE, positions > 1u << 15 ? 16 : 15);
+    add_table(&b, EM_U32, 1, &channels);
+    add_node(&b, DEVIATION, EM_I32, 1, 0, NONE, 16);
+    return open_built(&b, predicted);
+}
+
 /* The squared error of n numbers of 30 bits. */
 static em_status open_squared_error(uint32_t n) {
     static builder b;
@@ -188,9 +201,9 @@ static em_status open_root_behind_the_nodes(uint32_t second) {
 }
 
 static void files_of_their_own(void) {
-    static const uint32_t on_one[] = {ARGMAX, MAX,     LUT,    SUM,    EXP,    LOG,
-                                      TREES,  EXCEEDS, GATHER, REDUCE, AFFINE, DENSITY_TABLES,
-                                      CLIP};
+    static const uint32_t on_one[] = {ARGMAX, MAX,      LUT,    SUM,    EXP,    LOG,
+                                      TREES,  EXCEEDS,  GATHER, REDUCE, AFFINE, DENSITY_TABLES,
+                                      CLIP,   DEVIATION};
     static const uint32_t on_two[] = {SUB,    MUL,    DIV,     BOXES,        OMIT,
                                       SELECT, CONCAT, HAMMING, SQUARED_ERROR};
     for (uint32_t i = 0; i < sizeof on_one / sizeof *on_one; i++) {
@@ -219,7 +232,9 @@ static void limits(void) {
     EXPECT(open_sub_of(29), EM_OK);
     EXPECT(open_sub_of(30), EM_E_BITS); /* N8 */
     EXPECT(open_add_chain(32), EM_OK);
-    EXPECT(open_add_chain(33), EM_E_BITS);    /* N8 */
+    EXPECT(open_add_chain(33), EM_E_BITS);   /* N8 */
+    EXPECT(open_deviation(1u << 15), EM_OK); /* sums of squares of 62 bits */
+    EXPECT(open_deviation((1u << 15) + 1), EM_E_BITS);
     EXPECT(open_squared_error(1), EM_OK);     /* 62 bits */
     EXPECT(open_squared_error(2), EM_E_BITS); /* N8 */
     EXPECT(open_i16_box(1 << 14), EM_OK);

@@ -44,6 +44,7 @@ def integers(b: Builder, rng: np.random.Generator, codes: int) -> dict[str, int]
     ids["sum"] = b.node("sum", ids["lut"])
     ids["add"] = b.node("add", ids["sum"], b.node("sum", below))
     ids["reduce"] = b.node("reduce", codes, tables=[u32(4)])
+    ids["deviation"] = b.node("max", b.node("deviation", codes, tables=[u32(4)]))
     weight = rng.integers(-9, 9, 3 * 4).astype(np.int16)
     ids["affine"] = b.node("affine", ids["reduce"], tables=[weight, i32(5, -5, 1)])
     ids["select"] = b.node("select", ids["affine"], ids["argmax"])
@@ -80,6 +81,7 @@ def floats(b: Builder, rng: np.random.Generator, reals: int, ids: dict[str, int]
     bins = [f32(*[-2] * 6), f32(*[2] * 6), u32(CLASSES, 8), entries]
     parts.append(b.node("to_f32", b.node("tables", h, tables=bins), tables=[f32(0.01), i32(7)]))
     parts.append(b.node("mul", h, b.node("sub", h, b.node("max", h))))
+    parts.append(b.node("deviation", h, tables=[u32(2)]))
     joined = parts[0]
     for part in parts[1:]:
         joined = b.node("concat", joined, part)
@@ -122,6 +124,7 @@ def program() -> Program:
         op: ids[op]
         for op in (
             "boxes", "trees", "hamming", "select", "exceeds", "early_trees", "perfect_trees",
+            "deviation",
         )
         if op in ids
     }  # fmt: skip

@@ -354,6 +354,17 @@ def test_the_fusion_is_no_worse_than_its_best_signal(splits: Parts) -> None:
     )
 
 
+def test_a_signal_alone_keeps_its_own_score(splits: Parts) -> None:
+    """Steps of surprise lost an eighth of the false alarms that were promised: the next step below
+    the threshold was that far away."""
+    one = fusion("errors").set_params(signals=(MONITORS["second_opinion"](taps=("features",)),))
+    plain = MONITORS["second_opinion"](taps=("features",))
+    fitted = fitting.fit_monitors([one, plain], "output", splits, FalseAlarmPromise())
+    fused, own = fitted.on_test.scores[0], fitted.on_test.scores[1]
+    assert (np.argsort(fused, kind="stable") == np.argsort(own, kind="stable")).all()
+    assert len(np.unique(fused)) > 10 * STEPS
+
+
 def test_few_threshold_rows_are_left_to_the_promise(splits: Parts) -> None:
     """Then the fusion learns from fit rows that its members have not seen."""
     few = splits.threshold.take(np.arange(100))

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edgemon.compiler.monitors.shared import vectors
-from edgemon.compiler.monitors.shared.vectors import joined_values, log_odds_against
+from edgemon.compiler.monitors.shared.vectors import blocks_of, joined_values, log_odds_against
 from edgemon.compiler.program import reference
-from edgemon.compiler.program.ir import Builder, Monitor, Tap
+from edgemon.compiler.program.ir import DEVIATION, MEAN, Builder, Monitor, Tap
+from edgemon.compiler.program.quantise import quantise
 from tests.compiler.recordings import make_recording
 
 
@@ -43,3 +45,39 @@ def test_features_of_several_taps_take_no_more_memory_than_they_have(
     finally:
         tracemalloc.stop()
     assert peak < 1.3 * whole.nbytes, peak / whole.nbytes  # at once: twice as much
+
+
+MAP = Tap("map", "int8", 48, 0.1, -20, channels=3)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_deviations_of_a_map_are_those_of_its_channels(dtype: str, *, first: bool) -> None:
+    """Whichever axis has the channels; on the device in half codes, rounded down."""
+    tap = replace(MAP, dtype=dtype, channels_first=first)
+    tap = tap if dtype == "int8" else replace(tap, scale=1.0, zero_point=0)
+    codes = np.random.default_rng(0).integers(-90, 90, (20, 48)).astype(dtype)
+    maps = tap.values(codes).reshape(20, *((3, 16) if first else (16, 3)))
+    expected = maps.std(axis=2 if first else 1)
+    b = Builder([Tap("output", "float32", 2), tap], real=True)
+    id_ = b.node("sum", b.features("map", DEVIATION))
+    program = b.program(b.node("argmax", 0), [Monitor("m", id_, 0.0, 0.0)])
+    output = np.zeros((20, 2))
+    found = reference.run_real(program, [output, tap.values(codes)])[id_][:, 0]
+    np.testing.assert_allclose(found, expected.sum(axis=1), rtol=1e-9)
+    device = quantise(program)
+    scores = reference.evaluate(device, [output.astype(np.float32), codes]).scores[0]
+    shown = np.array([device.monitors[0].shown(v) for v in scores.tolist()])
+    below = expected.sum(axis=1) - shown
+    assert (below > -1e-4).all()
+    assert (below < (3 * tap.scale / 2 if dtype == "int8" else 1e-4)).all()
+
+
+def test_means_that_another_tap_holds_are_not_taken_twice() -> None:
+    """The output of a pooling over the whole map is its means."""
+    pooled, logits = Tap("pooled", "int8", 3), Tap("logits", "int8", 5)
+    assert [(b.tap.name, b.statistic) for b in blocks_of([pooled, logits, MAP])] == [
+        ("pooled", MEAN), ("logits", MEAN), ("map", DEVIATION),
+    ]  # fmt: skip
+    mirrored = replace(pooled, view="mirror")
+    assert [b.statistic for b in blocks_of([mirrored, MAP])] == [MEAN, MEAN, DEVIATION]

@@ -1,0 +1,376 @@
+/*
+ * Ops on the channels of a feature map, whose positions stand one behind the other: reduce,
+ * deviation. Section 7 of FORMAT.md.
+ */
+#include "em_ops.h"
+#include "em_sums.h"
+
+#if EM_HAS(REDUCE) || EM_HAS(DEVIATION)
+
+/* ---- over the positions of each channel ----------------------------------------------------- */
+
+#define MAP_LANES 16u  /* channels side by side */
+#define MAP_STEPS 128u /* as many bytes of either sign add up in 16 bits */
+
+/* What the float sums over the positions of a channel are made of: its values, or with `about`, the
+ * means of all, the squares of what is above that. */
+EM_INLINE em_term map_term_of(const em_f32 *about) {
+    return about == NULL ? EM_STRIDED : EM_STRIDED_SQUARE;
+}
+
+EM_INLINE em_terms map_terms(const em_f32 *x, const em_f32 *about, uint32_t channels, uint32_t c) {
+    const em_terms terms = {.a = x + c, .stride = channels, .scale = about ? about[c] : 0.0f};
+    return terms;
+}
+
+#if !EM_SMALL
+#define MEAN_LANES 16u
+#define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
+
+EM_INLINE float map_term(const em_f32 *x, const em_f32 *about, size_t l) {
+    if (about == NULL) {
+        return x[l];
+    }
+    const float above = x[l] - about[l];
+    return above * above;
+}
+
+/* The halving sum of eight positions, `apart` numbers from one to the next; of those behind the
+ * fourth, which stand `left` numbers from x on or farther, nothing is there. */
+EM_INLINE void sum_of_eight(uint32_t lanes, const em_f32 *x, const em_f32 *about, size_t apart,
+                            size_t left, float *sum) {
+    static const em_f32 zeros[MEAN_LANES] = {0};
+    const em_f32 *none = about == NULL ? zeros : about;
+    const em_f32 *upper[4];
+    for (size_t r = 0; r < 4; r++) {
+        const size_t at = (4 + r) * apart;
+        upper[r] = at < left ? x + at : none;
+    }
+    for (uint32_t l = 0; l < lanes; l++) {
+        const float a = map_term(x, about, l), b = map_term(x + apart, about, l);
+        const float c = map_term(x + 2 * apart, about, l), d = map_term(x + 3 * apart, about, l);
+        const float a_upper = a + map_term(upper[0], about, l);
+        const float b_upper = b + map_term(upper[1], about, l);
+        const float c_upper = c + map_term(upper[2], about, l);
+        const float d_upper = d + map_term(upper[3], about, l);
+        const float even = a_upper + c_upper, odd = b_upper + d_upper;
+        sum[l] = even + odd;
+    }
+}
+
+EM_INLINE const em_f32 *from(const em_f32 *about, uint32_t c) {
+    return about == NULL ? NULL : about + c;
+}
+
+/* Of `lanes` channels side by side the halving sums over five positions or more, times `share`;
+ * `lanes`, and whether there is `about`, are constants at each call. */
+EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, const em_f32 *about,
+                                 uint32_t positions, uint32_t channels, float share, em_f32 *out) {
+    float means[MEAN_LANES]; /* which stores cannot change */
+    for (uint32_t l = 0; about != NULL && l < lanes; l++) {
+        means[l] = about[l];
+    }
+    float pending[MEAN_LEVELS * MEAN_LANES];
+    uint32_t waiting = 0, leaves = 1, reversed = 0; /* leaf p: position p and those `leaves` on */
+    while (8 * leaves < positions) {
+        leaves *= 2;
+    }
+    uint32_t j = 0;
+    do {
+        const size_t first = (size_t)reversed * channels, end = (size_t)positions * channels;
+        sum_of_eight(lanes, x + first, about == NULL ? NULL : means, (size_t)leaves * channels,
+                     end - first, pending + (size_t)waiting * lanes);
+        waiting = em_add_complete(pending, lanes, waiting + 1, j);
+        reversed = em_next_reversed(reversed, leaves);
+    } while (++j < leaves);
+    for (uint32_t l = 0; l < lanes; l++) {
+        out[l] = pending[l] * share;
+    }
+}
+
+/* The same of all channels over up to four positions. */
+EM_INLINE void mean_of_few(const em_f32 *x, const em_f32 *about, uint32_t positions,
+                           uint32_t channels, float share, em_f32 *out) {
+    for (uint32_t c = 0; c < channels; c++) {
+        const em_terms terms = map_terms(x, about, channels, c);
+        out[c] = em_shortest_sum(map_term_of(about), &terms, positions) * share;
+    }
+}
+#endif
+
+/* Of each channel the mean over its positions, of its values or of the squares about `about`. */
+EM_INLINE void means_f32(em_value x, const em_f32 *about, uint32_t channels, em_f32 *out) {
+    const em_f32 *v = (const em_f32 *)x.data;
+    const uint32_t positions = x.length / channels;
+    const float share = 1.0f / (float)positions;
+    uint32_t c = 0;
+#if !EM_SMALL
+    switch (positions) { /* a constant at each call */
+    case 1:
+        mean_of_few(v, about, 1, channels, share, out);
+        return;
+    case 2:
+        mean_of_few(v, about, 2, channels, share, out);
+        return;
+    case 3:
+        mean_of_few(v, about, 3, channels, share, out);
+        return;
+    case 4:
+        mean_of_few(v, about, 4, channels, share, out);
+        return;
+    default:
+        break;
+    }
+    for (; c + MEAN_LANES <= channels; c += MEAN_LANES) {
+        mean_side_by_side(MEAN_LANES, v + c, from(about, c), positions, channels, share, out + c);
+    }
+    for (; c + 8 <= channels; c += 8) {
+        mean_side_by_side(8, v + c, from(about, c), positions, channels, share, out + c);
+    }
+    for (; c + 4 <= channels; c += 4) {
+        mean_side_by_side(4, v + c, from(about, c), positions, channels, share, out + c);
+    }
+#endif
+    for (; c < channels; c++) {
+        const em_terms terms = map_terms(v, about, channels, c);
+        const float sum = em_halving_sum(map_term_of(about), &terms, positions);
+        out[c] = sum * share;
+    }
+}
+EM_ONCE void channel_means(em_value x, uint32_t channels, em_f32 *out) {
+    means_f32(x, NULL, channels, out);
+}
+#endif
+
+/* ---- reduce, deviation ------------------------------------------------------------------- */
+
+#if EM_HAS(REDUCE)
+EM_TABLES(reduce) {
+    c->result.length = em_divisor_of(c->r, c->node, c->x);
+    if (c->result.length == 0) {
+        return EM_E_TABLE;
+    }
+    c->result.bits = c->x.bits + em_width(c->x.length / c->result.length);
+    return EM_OK;
+}
+
+/* Sixteen channels of 16 bits side by side, over all positions. */
+EM_INLINE void reduce_halfwords(em_value x, uint32_t channels, uint32_t first, em_i32 *out) {
+    int32_t sum[MAP_LANES] = {0};
+    for (uint32_t at = first; at < x.length; at += channels) {
+        const em_i16 *v = (const em_i16 *)x.data + at; /* at + l might wrap */
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            sum[l] += v[l];
+        }
+    }
+    memcpy(out + first, sum, sizeof sum);
+}
+
+/* Sixteen channels of bytes: in 16 bits, now and then in 32. */
+EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
+                            em_i32 *out) {
+    int32_t sum[MAP_LANES] = {0};
+    for (uint32_t at = first; at < x.length;) {
+        const uint32_t left = (x.length - at + channels - 1) / channels;
+        const uint32_t steps = left < MAP_STEPS ? left : MAP_STEPS;
+        int16_t part[MAP_LANES] = {0};
+        for (uint32_t i = 0; i < steps; i++, at += channels) {
+            const int8_t *s = (const int8_t *)x.data + at;
+            const uint8_t *u = (const uint8_t *)x.data + at;
+            for (uint32_t l = 0; l < MAP_LANES; l++) {
+                part[l] = (int16_t)(part[l] + (dtype == EM_I8 ? s[l] : u[l]));
+            }
+        }
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            sum[l] += part[l];
+        }
+    }
+    memcpy(out + first, sum, sizeof sum);
+}
+
+EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
+    uint32_t c = 0;
+    if (!EM_SMALL && dtype == EM_I16) {
+        for (; c + MAP_LANES <= channels; c += MAP_LANES) {
+            reduce_halfwords(x, channels, c, out);
+        }
+    }
+    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
+        for (; c + MAP_LANES <= channels; c += MAP_LANES) {
+            reduce_bytes(dtype, x, channels, c, out);
+        }
+    }
+    for (; c < channels; c++) {
+        int32_t sum = 0;
+        for (uint32_t at = c; at < x.length; at += channels) {
+            sum += em_int_of(dtype, x.data, at);
+        }
+        out[c] = sum;
+    }
+}
+
+/* Of each channel over its positions; of floats the mean. */
+EM_RUN(reduce) {
+    if (em_is_f32(x.dtype)) {
+        channel_means(x, node->length, (em_f32 *)out);
+    } else {
+        EM_OF_EACH_INT(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
+    }
+}
+#endif
+
+#if EM_HAS(DEVIATION)
+#define MOST_BITS 62u
+
+EM_TABLES(deviation) {
+    c->result.length = em_divisor_of(c->r, c->node, c->x);
+    if (c->result.length == 0) {
+        return EM_E_TABLE;
+    }
+    if (!em_is_f32(c->x.dtype)) {
+        c->result.bits = c->x.bits + 1;
+        const uint32_t sums = c->x.bits + em_width(c->x.length / c->result.length) + 1;
+        return 2 * sums <= MOST_BITS ? EM_OK : EM_E_BITS;
+    }
+    return EM_OK;
+}
+
+/* Four times the variance times the square of so many positions, from their sum and the sum of
+ * their squares. */
+EM_INLINE uint64_t scaled_variance(int64_t sum, uint64_t squares, uint64_t positions) {
+    const uint64_t of_sum = (uint64_t)(sum < 0 ? -sum : sum);
+    return 4 * (positions * squares - of_sum * of_sum);
+}
+
+/* The largest root <= 2^bits with root^2 * square <= v, one bit after the other: what bit k adds is
+ * (2 * root + 2^k) * 2^k * square, and `twice` is 2 * root * 2^k * square. */
+EM_INLINE uint32_t root_of(uint64_t v, uint64_t square, uint32_t bits) {
+    uint64_t root = 0, twice = 0;
+    for (uint32_t k = bits + 1; k-- > 0;) {
+        const uint64_t own = square << (2 * k), more = twice + own;
+        const uint64_t taken = (uint64_t)0 - (uint64_t)(more <= v);
+        v -= more & taken;
+        twice = (twice >> 1) + (own & taken);
+        root |= (UINT64_C(1) << k) & taken;
+    }
+    return (uint32_t)root;
+}
+
+#if !EM_SMALL
+/* The same side by side, where 4^(bits + 1) * square is at most 2^31. */
+EM_INLINE void roots_of(int32_t *v, int32_t square, uint32_t bits, em_i32 *out) {
+    int32_t root[MAP_LANES] = {0}, twice[MAP_LANES] = {0};
+    for (uint32_t k = bits + 1; k-- > 0;) {
+        const int32_t own = square << (2 * k), bit = 1 << k;
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            const int32_t more = twice[l] + own;
+            const int32_t taken = -(int32_t)(more <= v[l]);
+            v[l] -= more & taken;
+            twice[l] = (twice[l] >> 1) + (own & taken);
+            root[l] |= bit & taken;
+        }
+    }
+    memcpy(out, root, sizeof root);
+}
+
+/* Sixteen channels of bytes side by side: sums and squares in 16 bits, now and then in 32. */
+EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
+                               uint32_t bits, em_i32 *out) {
+    const uint32_t positions = x.length / channels;
+    int32_t sum[MAP_LANES] = {0}, v[MAP_LANES];
+    uint64_t squares[MAP_LANES] = {0};
+    for (uint32_t at = first, left = positions; left > 0;) {
+        const uint32_t steps = left < MAP_STEPS ? left : MAP_STEPS;
+        int16_t part[MAP_LANES] = {0};
+        uint32_t wide[MAP_LANES] = {0}, i = 0;
+        for (; dtype == EM_I8 && i + 3 <= steps; i += 3, at += 3 * channels) {
+            const int8_t *p = (const int8_t *)x.data + at, *q = p + channels, *r = q + channels;
+            for (uint32_t l = 0; l < MAP_LANES; l++) { /* three squares of signed bytes fit */
+                const int16_t a = p[l], b = q[l], c = r[l];
+                const uint16_t ab = (uint16_t)((uint16_t)(a * a) + (uint16_t)(b * b));
+                part[l] = (int16_t)(part[l] + (int16_t)(a + b + c));
+                wide[l] += (uint16_t)(ab + (uint16_t)(c * c));
+            }
+        }
+        for (; i < steps; i++, at += channels) {
+            const int8_t *s = (const int8_t *)x.data + at;
+            const uint8_t *u = (const uint8_t *)x.data + at;
+            for (uint32_t l = 0; l < MAP_LANES; l++) {
+                const int16_t value = dtype == EM_I8 ? s[l] : u[l];
+                part[l] = (int16_t)(part[l] + value);
+                wide[l] += (uint16_t)(value * value);
+            }
+        }
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            sum[l] += part[l];
+            squares[l] += wide[l];
+        }
+        left -= steps;
+    }
+    if ((uint64_t)positions * positions << (2 * bits + 2) <= UINT64_C(1) << 31) {
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            const uint32_t of_sum = (uint32_t)(sum[l] * sum[l]);
+            v[l] = (int32_t)(4 * (positions * (uint32_t)squares[l] - of_sum));
+        }
+        roots_of(v, (int32_t)(positions * positions), bits, out + first);
+        return;
+    }
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        const uint64_t scaled = scaled_variance(sum[l], squares[l], positions);
+        out[first + l] = (em_i32)root_of(scaled, (uint64_t)positions * positions, bits);
+    }
+}
+#endif
+
+EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint32_t bits,
+                             em_i32 *out) {
+    const uint64_t positions = x.length / channels;
+    uint32_t c = 0;
+#if !EM_SMALL
+    if (dtype == EM_I8 || dtype == EM_U8) {
+        for (; c + MAP_LANES <= channels; c += MAP_LANES) {
+            deviation_bytes(dtype, x, channels, c, bits, out);
+        }
+    }
+#endif
+    for (; c < channels; c++) {
+        int64_t sum = 0;
+        uint64_t squares = 0;
+        for (uint32_t at = c; at < x.length; at += channels) {
+            const int64_t value = em_int_of(dtype, x.data, at);
+            sum += value;
+            squares += (uint64_t)(value * value);
+        }
+        const uint64_t scaled = scaled_variance(sum, squares, positions);
+        out[c] = (em_i32)root_of(scaled, positions * positions, bits);
+    }
+}
+
+#if EM_FLOATS
+/* The means give way to the variances about them. */
+EM_ONCE void channel_variances(em_value x, uint32_t channels, em_f32 *out) {
+    means_f32(x, out, channels, out);
+}
+
+static void deviation_f32(em_value x, uint32_t channels, em_f32 *out) {
+    channel_means(x, channels, out);
+    channel_variances(x, channels, out);
+    for (uint32_t c = 0; c < channels; c++) {
+        const float half = 0.5f * em_log(out[c]);
+        out[c] = em_exp(half);
+    }
+}
+#endif
+
+/* The standard deviation of each channel over its positions; of integers in half codes. */
+EM_RUN(deviation) {
+    if (em_is_f32(x.dtype)) {
+#if EM_FLOATS
+        deviation_f32(x, node->length, (em_f32 *)out);
+#endif
+    } else {
+        EM_OF_INTS(x.dtype, dtype,
+                   deviation_int(dtype, x, node->length, node->bits, (em_i32 *)out));
+    }
+}
+#endif
