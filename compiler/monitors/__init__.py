@@ -9,7 +9,7 @@ from edgemon.compiler.monitors import registry
 from edgemon.compiler.monitors.alocc import ReconstructionMonitor
 from edgemon.compiler.monitors.box.box import BoxMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
-from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.density import DensityMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
@@ -21,6 +21,7 @@ from edgemon.compiler.monitors.pattern import PatternMonitor
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.react import RectifiedMonitor
+from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.targets import Budget

@@ -70,8 +70,8 @@ class PrototypesMonitor(MonitorEstimator):
 
     @property
     def stored_as(self) -> str:
-        pools = f", of means of {self.pool} features each" if self.pool > 1 else ""
-        return f"{self.per_class} prototype{'s' * (self.per_class > 1)} a class{pools}"
+        plural = "s" * (self.per_class > 1)
+        return f"{self.per_class} prototype{plural} a class{pooling.said(self.pool)}"
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels; prototypes are of correctly classified rows. A class without such rows

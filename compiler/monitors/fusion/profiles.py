@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors.density import DensityMonitor, RelativeMahalanobisMonitor
+from edgemon.compiler.monitors.density import DensityMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
@@ -14,6 +14,7 @@ from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
+from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 
 UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
@@ -49,7 +50,7 @@ class ScodMonitor(FusionMonitor):
     def analyse(self, model: Model) -> Analysis:
         signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
         novelty: tuple[MonitorEstimator, ...] = (DensityMonitor(),)
-        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(seed=self.seed))
+        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(per_class=4, seed=self.seed))
         if "penultimate" in tap_rules.suggest(model.graph):
             novelty += features
         else:

@@ -56,6 +56,10 @@ def next_pool(width: int, pool: int) -> int | None:
     return next((p for p in range(pool + 1, width // FEWEST + 1) if width % p == 0), None)
 
 
+def said(pool: int) -> str:
+    return f", of means of {pool} features each" if pool > 1 else ""
+
+
 def weight_bytes(recording: Recording, taps: Sequence[str], pool: int = 1) -> int:
     """Bytes of a weight of these features, at least: sums of codes are too wide for short ones."""
     several = [t.channels and t.length > t.channels for t in map(recording.tap, taps)]
