@@ -12,6 +12,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis
 from edgemon.compiler.monitors.second_opinion import SecondOpinionMonitor
+from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.views import MIRRORED
 
 
@@ -30,6 +31,9 @@ class MirrorMonitor(SecondOpinionMonitor):
 
     def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
         return Analysis(self.default_taps)
+
+    def smaller(self, recording: Recording) -> None:  # noqa: ARG002 - what it is needs all
+        return None
 
     def check_taps(self) -> None:
         super().check_taps()

@@ -130,6 +130,10 @@ class PrototypeOddsMonitor(PrototypesMonitor):
     learns_errors: ClassVar[bool] = True
     what: ClassVar[str] = "nearer to the typical rows of another class"
 
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:
+        """With fewer prototypes alone: which class is nearer is no question for coarse features."""
+        return super().smaller(recording) if self.per_class > FEW else None
+
     def _fit(self, recording: Recording) -> None:
         super()._fit(recording)
         x = self._values(recording)[:SAMPLE]

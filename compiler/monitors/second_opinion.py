@@ -22,6 +22,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared import pooling
 from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold, odds_against
 from edgemon.compiler.monitors.shared.vectors import Block, blocks_of, log_odds_against, values_of
 from edgemon.compiler.program.ir import Builder, Tap
@@ -68,8 +69,21 @@ class LinearOpinion(MonitorEstimator):
         self.seed = seed
 
     def least_bytes(self, recording: Recording) -> int:
-        width = sum(block.tap.width for block in self._blocks(recording.taps))
-        return 2 * recording.n_classes * width  # weights of 16 bits or more
+        of_row = sum(
+            b.tap.width * pooling.weight_bytes(recording, [b.tap.name])
+            for b in self._blocks(recording.taps)
+        )
+        return recording.n_classes * of_row
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:  # noqa: ARG002
+        """Without the last of several layers."""
+        if len(self.taps) == self.least_taps:
+            return None
+        return self.__class__(**{**self.get_params(deep=False), "taps": self.taps[:-1]})
+
+    @property
+    def stored_as(self) -> str:
+        return f"weights of {len(self.taps)} layer{'s' * (len(self.taps) > 1)}"
 
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
         taps = {tap.name: tap for tap in known}

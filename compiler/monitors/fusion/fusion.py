@@ -9,7 +9,7 @@ teach it, and errors bound it (``novelty_weight``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.fusion.novelty_weight import novelty_weight
-from edgemon.compiler.monitors.fusion.reduction import forms
+from edgemon.compiler.monitors.fusion.reduction import all_forms
 from edgemon.compiler.monitors.fusion.stack import Choice, choose, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import Table, fused, own_cost, table_of
 from edgemon.compiler.monitors.shared.tails import UNIT, Surprise
@@ -114,7 +114,11 @@ class FusionMonitor(MonitorEstimator):
         give, and later what ``combine`` left out."""
         fitted: dict[MonitorEstimator, MonitorEstimator] = {}
         self.left_out_ = dict(self.unavailable)
-        for whole, member in self._forms(recording):
+        room = self.budget_kb, self.budget_kb * NOVELTY_SHARE
+        for form in all_forms(self.signals, self.novelty, recording, *room):
+            whole, member = form.whole, form.taken
+            if form.why:
+                self.left_out_[member.kind] = form.why
             least = member.least_bytes(recording) / KILOBYTE
             if least > self.budget_kb:
                 self.left_out_[member.kind] = (
@@ -135,15 +139,6 @@ class FusionMonitor(MonitorEstimator):
                 f"{self.kind}: no signal can be learned from these fit rows: "
                 + "; ".join(self.left_out_.values())
             )
-
-    def _forms(self, recording: Recording) -> Iterator[tuple[MonitorEstimator, MonitorEstimator]]:
-        """All members, and the form of each that is taken: of novelty signals what fits."""
-        yield from ((m, m) for m in self.signals)
-        most = self.budget_kb * NOVELTY_SHARE
-        for found in forms(self.novelty, recording, most):
-            if found.reduced:
-                self.left_out_[found.whole.kind] = found.said(most)
-            yield found.whole, found.taken
 
     @property
     def budget(self) -> Budget:

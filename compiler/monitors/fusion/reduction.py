@@ -1,4 +1,4 @@
-"""Novelty signals that fit: smaller forms of those whose tables a fusion has no room for."""
+"""Signals that fit: smaller forms of those whose tables a fusion has no room for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.recording.recording import Recording
 
 OVERHEAD = 768  # bytes of a signal beside its tables: nodes, and the evaluation itself
+STEPS_KB = 1.1  # of a fusion, for each of its signals and for the stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,19 +19,20 @@ class Form:
 
     whole: MonitorEstimator
     taken: MonitorEstimator
-    whole_bytes: int  # at least
+    size: int  # of what is taken, in bytes, at least
+    why: str = ""  # it is not whole
 
-    @property
-    def reduced(self) -> bool:
-        return self.taken is not self.whole
 
-    def said(self, kilobytes: float) -> str:
-        """Why it is not whole; ``kilobytes``: what all may take."""
-        return (
-            f"reduced to {self.taken.stored_as}, so that novelty signals fit in {kilobytes:g} kB "
-            f"({self.whole.stored_as} would take {self.whole_bytes / KILOBYTE:,.1f} kB alone); "
-            "give more (--budget-kb)"
-        )
+def all_forms(
+    signals: Sequence[MonitorEstimator], novelty: Sequence[MonitorEstimator], recording: Recording,
+    kilobytes: float, of_novelty: float,
+) -> list[Form]:  # fmt: skip
+    """Of novelty signals the forms that fit together in ``of_novelty`` of the ``kilobytes``, of
+    each other signal the one that fits beside these."""
+    new = forms(novelty, recording, of_novelty)
+    taken = sum(f.size for f in new if f.size <= of_novelty * KILOBYTE) / KILOBYTE
+    rest = kilobytes - taken - STEPS_KB * (len(new) + 2)
+    return [*(form for signal in signals for form in forms([signal], recording, rest)), *new]
 
 
 def forms(
@@ -52,7 +54,20 @@ def forms(
                 break
         else:
             break
-    return [Form(m, taken[m], sizes[m]) for m in members]
+    return [
+        Form(m, taken[m], now.get(m, sizes[m]), _why(m, taken[m], sizes[m], kilobytes))
+        for m in members
+    ]
+
+
+def _why(whole: MonitorEstimator, taken: MonitorEstimator, size: int, kilobytes: float) -> str:
+    """Why a signal is not whole; "" of one that is."""
+    if taken is whole:
+        return ""
+    return (
+        f"reduced to {taken.stored_as}, so that it fits where there are {kilobytes:.3g} kB "
+        f"({whole.stored_as} would take {size / KILOBYTE:,.1f} kB alone); give more (--budget-kb)"
+    )
 
 
 def _smallest(member: MonitorEstimator, recording: Recording) -> MonitorEstimator:

@@ -75,16 +75,16 @@ def test_the_largest_is_reduced_first_until_all_fit(tmp_path: Path) -> None:
     rows = wide(tmp_path / "r", "float32", 150)
     whole = {m.kind: m for m in signals()}
     found = {f.whole.kind: f for f in forms(list(whole.values()), rows, 16.0)}
-    assert all(f.reduced for f in found.values())
+    assert all(f.why for f in found.values())
     assert sum(f.taken.least_bytes(rows) + OVERHEAD for f in found.values()) <= 16 * KILOBYTE
-    assert "16 kB (32 directions would take" in found["density"].said(16.0)
+    assert "where there are 16 kB (32 directions would take" in found["density"].why
     # With more room, only the largest: density.
     sizes = {k: m.least_bytes(rows) + OVERHEAD for k, m in whole.items()}
     assert max(sizes, key=lambda k: sizes[k]) == "density"
     room = (sum(sizes.values()) - 1) / KILOBYTE
     more = forms(list(whole.values()), rows, room)
-    assert [f.whole.kind for f in more if f.reduced] == ["density"]
-    assert not any(f.reduced for f in forms(list(whole.values()), rows, room + 1))
+    assert [f.whole.kind for f in more if f.why] == ["density"]
+    assert not any(f.why for f in forms(list(whole.values()), rows, room + 1))
 
 
 def test_one_that_fits_in_no_form_does_not_shrink_the_others(
@@ -96,7 +96,7 @@ def test_one_that_fits_in_no_form_does_not_shrink_the_others(
     huge.set_params(dims=512)
     monkeypatch.setattr(type(huge), "smaller", lambda *_: None)
     assert huge.least_bytes(rows) > 16 * KILOBYTE
-    assert not any(f.reduced for f in forms([huge, small], rows, 16.0))
+    assert not any(f.why for f in forms([huge, small], rows, 16.0))
 
 
 def test_wide_features_have_novelty_signals(tmp_path: Path) -> None:
@@ -117,3 +117,21 @@ def test_wide_features_have_novelty_signals(tmp_path: Path) -> None:
     of_novelty = lowered(fusion.novelty_, rows.fit.taps, "output").quantised()
     share = NOVELTY_SHARE * fusion.budget_kb * KILOBYTE
     assert Bill(of_novelty, None).together().size_bytes <= share
+
+
+def test_signals_of_errors_are_reduced_to_what_novelty_leaves(tmp_path: Path) -> None:
+    """On 43 classes a second opinion on three layers had no room, and scod was left with the
+    softmax alone, though one on two layers fits."""
+    rows = wide(tmp_path / "r", "float32", 300, width=700)
+    taps = ("logits", "features")
+    opinion = MONITORS["second_opinion"](taps=taps)
+    fusion = MONITORS["scod"](
+        taps=taps, signals=(MONITORS["msp_t"](taps=("logits",)), opinion),
+        novelty=(MONITORS["prototypes"](taps=("features",)),), budget_kb=20.0,
+    )  # fmt: skip
+    assert isinstance(fusion, FusionMonitor)
+    fusion.fit(rows)
+    assert [m.taps for m in fusion.members_ if m.kind == "second_opinion"] == [("logits",)]
+    assert "reduced to weights of 1 layer, so that" in fusion.left_out_["second_opinion"]
+    more = fusion.set_params(budget_kb=40.0).fit(rows)
+    assert [m.taps for m in more.members_ if m.kind == "second_opinion"] == [taps]
