@@ -94,7 +94,8 @@ def test_a_fusion_that_took_all_is_told_what_to_leave(
         fusion, box = parse(text, budget=budget)
         assert isinstance(fusion, FusionMonitor)
         fusion.signals = tuple(
-            MONITORS[kind](taps=(tap,)) for kind, tap in (("msp_t", "logits"), ("rmds", "features"))
+            MONITORS[kind](taps=(tap,))
+            for kind, tap in (("msp_t", "logits"), ("prototypes", "features"))
         )
         fusion.taps, box.taps = ("logits", "features"), ("features",)
         return fitting.fit_monitors(
