@@ -35,6 +35,7 @@ Integers = npt.NDArray[np.int64]
 
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # inverse strengths, the strongest first
 UNCHOSEN = 0.3  # where too few errors tell which is better
+MOST_GIVEN = 0.002  # of the AUROC for a stronger penalty: few errors have a large standard error
 TOLERANCE = 1e-3  # of the gradient, at which the regression ends
 FEWEST_ROWS = 2  # of a class, from which a covariance is learned
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
@@ -170,8 +171,8 @@ class SecondOpinionMonitor(LinearOpinion):
     Each of these blocks has the same variance as a whole, so that one penalty weighs few logits and
     many features alike (block scaling: Westerhuis, Kourti, MacGregor, J. Chemometrics 1998). Its
     strength is chosen on a quarter of the fit rows, or of their groups, by how well the score finds
-    the model's errors: the strongest within one standard error of the best, since a model that was
-    trained on these rows makes weak penalties look good."""
+    the model's errors: the strongest within one standard error of the best, or ``MOST_GIVEN``,
+    since a model that was trained on these rows makes weak penalties look good."""
 
     kind: ClassVar[str] = "second_opinion"
     default_taps: ClassVar[tuple[str, ...]] = ("penultimate", "logits", "last_map")
@@ -225,7 +226,7 @@ class SecondOpinionMonitor(LinearOpinion):
             odds = odds_against(self._classify(x[learn], labels[learn], x[judge]), predicted[judge])
             found[penalty] = float(roc_auc_score(wrong[judge], odds))
         enough = max(found.values())
-        enough -= auroc_error(enough, errors, len(judge) - errors)
+        enough -= min(MOST_GIVEN, auroc_error(enough, errors, len(judge) - errors))
         return next(penalty for penalty, auroc in found.items() if auroc >= enough)
 
     def details(self) -> dict[str, Any]:

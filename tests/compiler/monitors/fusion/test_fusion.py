@@ -318,8 +318,11 @@ def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["errors", "scod"])
-def test_the_score_is_the_sum_of_the_terms(splits: Parts, kind: str) -> None:
+def test_the_score_is_the_sum_of_the_terms(
+    splits: Parts, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The device's score, in nats, is what the signals of the explanation add up to."""
+    monkeypatch.setattr(stack, "LEAST_GAIN", -1)  # a fusion of one signal has its score
     monitor = fusion(kind)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     found = evaluate(fitted.program, splits.test)
