@@ -1,7 +1,7 @@
 /* What somebody would write by hand for each op: plain loops, which the compiler may vectorise as
  * it likes within C. Every function has the tables of the op as FORMAT.md orders them, and s:
- * length of x, of the result, rows or channels, class. A second tap comes before the tables. Sums of floats go from the first to the last
- * term. */
+ * length of x, of the result, rows or channels, class. A second tap comes before the tables. Sums
+ * of floats go from the first to the last term. */
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
