@@ -6,7 +6,6 @@ document and nothing else; with ``--markdown`` it is a text to paste into anothe
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from edgemon.compiler import answer
 from edgemon.compiler.reporter import Progress as Callback
 from edgemon.compiler.reporter import Reporter, unseen
 from edgemon.compiler.timings import timed
@@ -101,7 +101,7 @@ class Terminal(Reporter):
     def document(self, content: Any) -> None:
         """The JSON document, if one was asked for."""
         if self.as_json:
-            print(json.dumps(content, indent=2, allow_nan=False))
+            answer.show(content)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 import numpy.typing as npt
 
 from edgemon.runtime.classifier import Classifier
-from edgemon.runtime.errors import ArtifactError, BackendError
+from edgemon.runtime.errors import BackendError, DamagedError
 from edgemon.runtime.formats import FORMATS, format_of, open_classifier
 from edgemon.runtime.monitor import CompanionInfo
 from edgemon.runtime.untrusted import read
@@ -89,7 +89,7 @@ def companion_file(folder: Path, view: str) -> Path:
 
 
 def contents(folder: Path, wanted: Iterable[CompanionInfo]) -> dict[str, bytes]:
-    """The files of a bundle's companions by their view. Raises ArtifactError for one that is
+    """The files of a bundle's companions by their view. Raises DamagedError for one that is
     missing, or not the one that the artifact binds."""
     found = {}
     for info in wanted:
@@ -97,12 +97,12 @@ def contents(folder: Path, wanted: Iterable[CompanionInfo]) -> dict[str, bytes]:
         try:
             content = read(path)
         except OSError:
-            raise ArtifactError(
+            raise DamagedError(
                 f"{folder}: lacks {path.name}, a companion model that its monitors need; give the "
                 "whole folder that compile wrote"
             ) from None
         if len(content) != info.size or hashlib.sha256(content).hexdigest() != info.sha256:
-            raise ArtifactError(
+            raise DamagedError(
                 f"{path} is not the companion that the monitor was compiled for (its SHA-256 "
                 "differs); compile the bundle again"
             )

@@ -13,6 +13,12 @@ class ArtifactError(EdgemonError):
     """An artifact or a bundle that cannot be used."""
 
 
+class DamagedError(ArtifactError):
+    """A bundle or an artifact whose files, hashes or metadata are not what the compiler wrote."""
+
+    exit_code = 9
+
+
 class InputError(EdgemonError):
     """An image or a declaration of the wrong shape, type or value."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from edgemon.runtime.classifier import Classifier
 from edgemon.runtime.companions import Companion
-from edgemon.runtime.errors import ArtifactError, InputError
+from edgemon.runtime.errors import DamagedError, InputError
 from edgemon.runtime.explanation import Explanation
 from edgemon.runtime.monitor import Monitor, TapInfo
 from edgemon.runtime.names import is_stored
@@ -90,10 +90,10 @@ class Metadata:
                 ("companion", companions[tap.view].model) if own else ("model", model)
             )
             if (position != INPUT or own) and not 0 <= position < classifier.n_outputs:
-                raise ArtifactError(f"{path}: the {what} lacks outputs; compile the bundle again")
+                raise DamagedError(f"{path}: the {what} lacks outputs; compile the bundle again")
             given = classifier.view(position)
             if position != INPUT and (str(given.dtype), given.size) != (tap.dtype, tap.length):
-                raise ArtifactError(
+                raise DamagedError(
                     f"{path}: output {position} of the {what} is {given.dtype}[{given.size}], but "
                     f"the tap {tap.name!r} is {tap.dtype}[{tap.length}]; compile the bundle again"
                 )
@@ -118,6 +118,6 @@ def _require_taps(stated: Sequence[tuple[str, int]], taps: Sequence[TapInfo]) ->
         raise damaged("two taps are said to be the same output of the model")
 
 
-def damaged(what: str) -> ArtifactError:
+def damaged(what: str) -> DamagedError:
     """The error of metadata that cannot be used."""
-    return ArtifactError(f"the bundle's metadata is damaged: {what}; compile it again")
+    return DamagedError(f"the bundle's metadata is damaged: {what}; compile it again")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from edgemon.runtime import _native
 from edgemon.runtime.accuracy import AccuracyInfo
 from edgemon.runtime.drift import DriftInfo
-from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.errors import ArtifactError, DamagedError
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.untrusted import RepeatedKeyError, parse_json
 from edgemon.runtime.views import VIEWS
@@ -25,6 +25,8 @@ DTYPES = {1: "int8", 2: "uint8", 3: "int16", 4: "int32", 5: "int64", 6: "float32
 MAX_WORK = 1 << 26  # element operations of an evaluation: some tenths of a second
 SELF_TESTS = 16  # evaluations of such work that a self-test may take
 VARIABLE = "EDGEMON_MAX_WORK"
+# Not damaged, but for another runtime: version, byte order, unknown section, floats, ops left out.
+UNREADABLE_HERE = (-5, -6, -10, -30, -32)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class Monitor:
         try:
             self._native = _native.Monitor(artifact)
         except _native.Error as error:
-            raise ArtifactError(f"artifact rejected: {error.args[1]}") from None
+            kind = ArtifactError if error.args[0] in UNREADABLE_HERE else DamagedError
+            raise kind(f"artifact rejected: {error.args[1]}") from None
         most = most_work() if max_work is None else max_work
         _require_work(self._native.work, self._native.self_tests, most)
         self.taps = tuple(
@@ -110,13 +113,13 @@ class Monitor:
         try:
             found = parse_json(self._native.metadata or b"{}", once=True)
         except RepeatedKeyError:
-            raise ArtifactError(
+            raise DamagedError(
                 "the artifact's metadata states a key twice; compile it again"
             ) from None
         except ValueError:
-            raise ArtifactError("the artifact's metadata is not JSON; compile it again") from None
+            raise DamagedError("the artifact's metadata is not JSON; compile it again") from None
         if not isinstance(found, dict):
-            raise ArtifactError("the artifact's metadata is not a JSON object; compile it again")
+            raise DamagedError("the artifact's metadata is not a JSON object; compile it again")
         return found
 
     @property

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.errors import DamagedError
 
 MOST_BYTES = {  # of a bundle's files, by name; what is not here is a model
     "monitor.emon": 1 << 28,  # the format's own limit
@@ -27,17 +27,17 @@ INTEGERS = 1 << 63  # beyond, no array and no device holds them
 
 
 def read(path: Path) -> bytes:
-    """The content of a bundle's file. Raises ArtifactError unless it is a regular file (no device,
+    """The content of a bundle's file. Raises DamagedError unless it is a regular file (no device,
     no pipe) of a size that such a file may have, and OSError if it cannot be read."""
     most = MOST_BYTES.get(path.name, MOST_MODEL_BYTES)
     # Not to wait for the other end of a pipe.
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise ArtifactError(f"{path}: no regular file; compile the bundle again")
+            raise DamagedError(f"{path}: no regular file; compile the bundle again")
         content = file.read(most + 1) if found.st_size <= most else b""
     if found.st_size > most or len(content) > most:
-        raise ArtifactError(
+        raise DamagedError(
             f"{path}: larger than the {most:,} bytes that such a file may have; compile the bundle "
             "again"
         )

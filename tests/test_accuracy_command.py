@@ -217,7 +217,7 @@ def test_the_mistakes_that_people_make(folder: Path, bundle: Path) -> None:
 def test_a_damaged_file_is_one_sentence(damage: bytes, bundle: Path, folder: Path) -> None:
     (bundle / "accuracy.npz").write_bytes(damage)
     given = ("accuracy", "estimate", bundle, "--data", folder / "field.npz")
-    assert "its SHA-256 differs" in refused(*given)
+    assert "its SHA-256 differs" in refused(*given, code=9)
     manifest = json.loads((bundle / "manifest.json").read_text())
     import hashlib
 

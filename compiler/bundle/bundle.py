@@ -29,7 +29,7 @@ from edgemon.compiler.emit import flat
 from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.model import CompanionFile, TappedModel
 from edgemon.runtime.companions import companion_file, contents
-from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.errors import ArtifactError, DamagedError
 from edgemon.runtime.formats import model_file
 from edgemon.runtime.metadata import Metadata
 from edgemon.runtime.monitor import Monitor
@@ -60,9 +60,9 @@ class Bundle:
             data = read(path / MONITOR)
             manifest = parse_json(read(path / MANIFEST))
         except (OSError, ValueError) as error:
-            raise ArtifactError(f"{path}: incomplete bundle ({error}); compile it again") from None
+            raise DamagedError(f"{path}: incomplete bundle ({error}); compile it again") from None
         if not isinstance(manifest, dict):
-            raise ArtifactError(f"{path / MANIFEST}: no JSON object; compile the bundle again")
+            raise DamagedError(f"{path / MANIFEST}: no JSON object; compile the bundle again")
         artifact = flat.read(data)
         Metadata.of(Monitor(data))  # it must not contradict the artifact
         return cls(path, data, artifact, manifest)
@@ -86,7 +86,7 @@ class Bundle:
         try:
             return read(self.path / ONNX)
         except OSError as error:
-            raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+            raise DamagedError(f"{self.path}: incomplete bundle ({error})") from None
 
     @property
     def model(self) -> TappedModel:
@@ -99,7 +99,7 @@ class Bundle:
         except (KeyError, TypeError, ValueError, OverflowError):
             own = []
         if not own:
-            raise ArtifactError(f"{self.path}: the metadata is damaged; compile the bundle again")
+            raise DamagedError(f"{self.path}: the metadata is damaged; compile the bundle again")
         return TappedModel(
             model_file(self.path),
             self.artifact.model_sha256,
@@ -115,9 +115,9 @@ class Bundle:
         try:
             content = read(model.path)
         except OSError as error:
-            raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+            raise DamagedError(f"{self.path}: incomplete bundle ({error})") from None
         if hashlib.sha256(content).hexdigest() != model.sha256:
-            raise ArtifactError(
+            raise DamagedError(
                 f"{model.path} is not the file that compile wrote (its SHA-256 differs); "
                 "compile the bundle again"
             )
@@ -152,9 +152,9 @@ class Bundle:
             try:
                 found = hashlib.sha256(read(self.path / name)).hexdigest()
             except OSError as error:
-                raise ArtifactError(f"{self.path}: incomplete bundle ({error})") from None
+                raise DamagedError(f"{self.path}: incomplete bundle ({error})") from None
             if found != sha:
-                raise ArtifactError(
+                raise DamagedError(
                     f"{self.path / name} is not the file that compile wrote (its SHA-256 differs); "
                     "compile the bundle again"
                 )

@@ -21,7 +21,7 @@ from edgemon.compiler.bundle.output_folder import (
     is_bundle,
 )
 from edgemon.compiler.errors import ChangedError, CompileError, OtherKeyError, UnsignedError
-from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.errors import ArtifactError, DamagedError
 from edgemon.runtime.session import MONITOR
 from edgemon.runtime.untrusted import parse_json, printable, read
 
@@ -141,7 +141,7 @@ def _bound(path: Path, manifest: bytes, wrong: Any) -> dict[str, bytes]:
         stated = parse_json(manifest)["sha256"]
         known = {str(n): str(h) for n, h in stated.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise ArtifactError(
+        raise DamagedError(
             f"{path / MANIFEST}: names no hashes; compile the bundle again"
         ) from None
     found = {}

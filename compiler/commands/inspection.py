@@ -21,7 +21,7 @@ from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.selection import WHOLE, Selection
 from edgemon.compiler.monitors.shared.tree_rules import sentence
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.runtime.errors import ArtifactError
+from edgemon.runtime.errors import DamagedError
 from edgemon.runtime.views import COMPANION, MIRROR, ODIN, PLAIN
 
 _INFERENCES = {
@@ -89,7 +89,7 @@ def describe_bundle(path: Path) -> dict[str, Any]:
     """Monitors, thresholds, rules, proof and bytes by section of a bundle."""
     bundle = Bundle.open(path)
     if not bundle.manifest.keys() >= _EXPECTED:
-        raise ArtifactError(f"{path / MANIFEST}: the manifest is damaged; compile the bundle again")
+        raise DamagedError(f"{path / MANIFEST}: the manifest is damaged; compile the bundle again")
     found = flat.sections(bundle.artifact_bytes)
     return {
         "kind": "bundle",

@@ -6,6 +6,9 @@ import signal
 import sys
 from types import FrameType
 
+from edgemon.compiler.answer import failure, is_asked_for
+
+NOT_INSTALLED = 2
 STOPPED = 128  # added to a signal's number in an exit code, as shells do
 
 
@@ -14,12 +17,14 @@ def main() -> None:
     try:
         from edgemon.compiler.commands.root import app
     except ModuleNotFoundError as error:
-        print(
-            f"edgemon: the commands need more than the device runtime ({error.name} is missing): "
-            "pip install 'edgemon[compile]'",
-            file=sys.stderr,
+        sentence = (
+            f"the commands need more than the device runtime ({error.name} is missing): "
+            "pip install 'edgemon[compile]'"
         )
-        sys.exit(2)
+        print(f"edgemon: {sentence}", file=sys.stderr)
+        if is_asked_for(sys.argv[1:]):
+            print(failure(sentence, NOT_INSTALLED))
+        sys.exit(NOT_INSTALLED)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup wants it ignored
             signal.signal(number, _stop)

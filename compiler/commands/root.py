@@ -7,12 +7,16 @@ Nothing heavy is imported here or by the command modules at import time, so that
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points, version
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from edgemon.compiler.answer import Answer, answering, is_asked_for
 from edgemon.runtime.errors import EdgemonError
 
 GROUP = "edgemon.commands"
@@ -20,29 +24,63 @@ DEBUG = "EDGEMON_DEBUG"  # set it to see the traceback of an internal error
 
 
 class _Group(TyperGroup):
-    """Every error becomes one sentence and its exit code."""
+    """Every error becomes one sentence and its exit code; with ``--json`` a document too."""
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        args: Sequence[str] | None = arguments[0] if arguments else more.get("args")
+        given = sys.argv[1:] if args is None else list(args)
+        self._answer = Answer()
+        try:
+            with answering(self._answer):
+                return super().main(*arguments, **more)
+        except SystemExit as stop:
+            if stop.code and is_asked_for(given):
+                self._answer.fail(stop.code if isinstance(stop.code, int) else 1)
+            raise
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        with self._noting():
+            return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with self._noting():
+                result = super().invoke(ctx)
+                self._answer.give()
+                return result
         except EdgemonError as error:
-            typer.echo(f"edgemon: {error}", err=True)
-            raise typer.Exit(error.exit_code) from None
+            self._fail(str(error), error.exit_code)
         except (BrokenPipeError, typer.Exit, typer.Abort):
             raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            typer.echo(f"edgemon: {where}{error.strerror or error}", err=True)
-            raise typer.Exit(2) from None
+            self._fail(f"{where}{error.strerror or error}", 2)
         except Exception as error:
             if _is_usage(error) or os.environ.get(DEBUG):
                 raise
-            typer.echo(
-                f"edgemon: internal error ({type(error).__name__}: {error}); please report it "
+            self._fail(
+                f"internal error ({type(error).__name__}: {error}); please report it "
                 f"with the command, and the traceback that {DEBUG}=1 shows",
-                err=True,
+                1,
             )
-            raise typer.Exit(1) from None
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """The sentence of what the command line library reports by itself."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._answer.error = "interrupted"
+            raise
+        except Exception as error:
+            if _is_usage(error):
+                self._answer.error = error.format_message()  # type: ignore[attr-defined]
+            raise
+
+    def _fail(self, sentence: str, exit_code: int) -> NoReturn:
+        self._answer.error = sentence
+        typer.echo(f"edgemon: {sentence}", err=True)
+        raise typer.Exit(exit_code) from None
 
 
 def _is_usage(error: Exception) -> bool:
