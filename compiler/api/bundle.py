@@ -22,7 +22,7 @@ from edgemon.runtime.session import MONITOR, Session
 
 Interval = tuple[float, float]
 
-MANIFEST, REPORT = "manifest.json", "report.html"
+MANIFEST, REPORT, REPORT_JSON = "manifest.json", "report.html", "report.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,17 @@ class Bundle:
             shutil.rmtree(out)
         partial.replace(out)
         return out
+
+    def operating_points(self, monitor: str = "") -> list[dict[str, Any]]:
+        """What thresholds with other promises of false alarms would catch, of one monitor (the
+        first, if none is named) on the test rows of ``compile``: docs/documents.md,
+        OperatingPoint. Raises InputError for a monitor that there is not."""
+        document = json.loads((self._folder / REPORT_JSON).read_text(encoding="utf-8"))
+        known = {m["name"]: m["operating_points"] for m in document["monitors"]}
+        name = monitor or next(iter(known))
+        if name not in known:
+            raise InputError(f"no monitor {name!r} here; known: {', '.join(known)}")
+        return list(known[name])
 
     def report(self) -> str:
         """The report, one HTML page."""

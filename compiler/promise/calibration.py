@@ -108,7 +108,7 @@ def _thresholds(
         groups = [np.arange(len(concerned))]
     found = evaluate(program, concerned) if len(concerned) else None
     none = np.empty(0, np.int64)
-    scores = [none if found is None else _with_faults(found, i) for i in which]
+    scores = [none if found is None else with_faults(found, i) for i in which]
     result: list[list[Any]] = [[] for _ in wanted]
     for own in groups:
         for i, threshold in zip(which, _of_one(promise, rows.n_classes, scores, own), strict=True):
@@ -132,7 +132,7 @@ def _of_one(
     return [own.thresholds([s])[0] for s in taken]
 
 
-def _with_faults(found: Evaluation, monitor: int) -> Array:
+def with_faults(found: Evaluation, monitor: int) -> Array:
     """Scores (n,) with those of faults, which count as alarms, above all others."""
     scores, fault = found.scores[monitor], found.verdicts[:, monitor] == Verdict.FAULT
     if not fault.any():

@@ -23,6 +23,7 @@ from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
+from edgemon.compiler.report.operating import operating_points
 from edgemon.compiler.report.trust import describe_trust
 from edgemon.compiler.statistics.intervals import CONFIDENCE
 from edgemon.compiler.statistics.metrics import RiskCoverage, measure
@@ -53,6 +54,7 @@ def collect(
     found = fitted.on_test
     wrong = ~rows.test.correct
     runtime = Runtime(artifact)
+    points = operating_points(fitted, promise, wrong)
     document: schema.Numbers = {
         "format": "edgemon report",
         "version": VERSION,
@@ -80,7 +82,7 @@ def collect(
         "promise": _promise(fitted, promise, manifest["realised"]),
         "together": _judged(found.verdict, found.verdict, wrong),
         "monitors": [
-            _monitor(entry, fitted, i, judge, wrong)
+            _monitor(entry, fitted, i, judge, wrong, points[i])
             for i, (entry, judge) in enumerate(
                 zip(manifest["monitors"], fitted.judges, strict=True)
             )
@@ -152,8 +154,9 @@ def _promise(fitted: Fitted, promise: Promise, realised: Realised) -> schema.Pro
 
 
 def _monitor(
-    entry: Monitor, fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools
-) -> schema.MonitorReport:
+    entry: Monitor, fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools,
+    points: list[schema.OperatingPoint],
+) -> schema.MonitorReport:  # fmt: skip
     monitor, estimator = judge.monitor, judge.estimator
     verdicts, raw = fitted.on_test.verdicts[:, index], fitted.on_test.scores[index]
     scores = shown_scores(monitor, raw)
@@ -175,6 +178,7 @@ def _monitor(
             "coverage": curve.coverage[kept].tolist(),
             "risk": curve.risk[kept].tolist(),
         },
+        "operating_points": points,
     }
 
 

@@ -67,6 +67,11 @@ def test_verdicts_are_those_of_a_session(bundle: edgemon.Bundle, rows: Any, tmp_
     assert "<iframe" in bundle._repr_html_()
     assert bundle.report().lstrip().lower().startswith("<!doctype html")
     assert repr(bundle).startswith("<edgemon.Bundle: msp_t, ")
+    points = bundle.operating_points()
+    assert points == bundle.operating_points("msp_t")
+    assert points[0]["promised"] < points[-1]["promised"]
+    with pytest.raises(edgemon.EdgemonError, match="no monitor 'box' here; known: msp_t"):
+        bundle.operating_points("box")
 
 
 def test_a_classifier_of_scikit_learn_with_classes_that_are_words(tmp_path: Path) -> None:
