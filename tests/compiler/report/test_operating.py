@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_more_false_alarms_catch_more(splits: Parts) -> None:
         assert [p["promised"] for p in points] == list(RATES)
         known = [p for p in points if p["caught"] is not None]
         assert len(known) >= 3
-        for less, more in zip(known, known[1:], strict=False):
+        for less, more in pairwise(known):
             assert less["threshold"] > more["threshold"]
             assert less["caught"] <= more["caught"]
             assert less["false_alarms"] <= more["false_alarms"]
