@@ -83,6 +83,8 @@ class Terminal(Reporter):
         if self.as_json:
             return
         table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+        for column in table.columns:
+            column.overflow = "fold"  # a name goes on in the next line, and is not cut
         for column, values in zip(table.columns, zip(*rows, strict=True), strict=False):
             if all(isinstance(v, (int, float, type(None))) for v in values):
                 column.justify = "right"

@@ -46,6 +46,7 @@ from typing import Any
 from edgemon.targets.cycles import Cycles
 from edgemon.targets.emulator import Emulator, emulators, texts
 from edgemon.targets.errors import TargetError
+from edgemon.targets.nearest import choices
 from edgemon.targets.times import OpTimes
 from edgemon.targets.toml_file import read_toml
 
@@ -110,7 +111,7 @@ def load(name: str) -> Target:
     if name.endswith(SUFFIX):
         return read(Path(name))
     raise TargetError(
-        f"target {name}: unknown; there are {', '.join(names())}, or give a profile of "
+        f"target {name}: unknown{choices(name, names())}, or give a profile of "
         "your own as a file that ends in .toml"
     )
 
@@ -174,7 +175,7 @@ def _budget(content: Mapping[str, Any], where: str) -> Budget:
 def _only(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in table:
         if key not in known:
-            raise TargetError(f"{where}: unknown {key!r}; there are {', '.join(known)}")
+            raise TargetError(f"{where}: unknown {key!r}{choices(key, known)}")
 
 
 def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:

@@ -110,7 +110,8 @@ def compile_(
     preprocess: Annotated[
         str,
         typer.Option(
-            help="scale=1/255,offset=0,mean=a:b:c,std=a:b:c,resize=30x30,channels=bgr,layout=nchw."
+            help="What is done to rows before the model, as scale=1/255,resize=30x30. Keys: scale, "
+            "offset=0, mean=a:b:c, std=a:b:c, resize=30x30, channels=bgr, layout=nchw."
         ),
     ] = "",
     convert: Annotated[

@@ -95,7 +95,12 @@ def _print_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,  # which cuts names at 80 columns, and makes a picture of mean=a:b:c
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 

@@ -25,6 +25,7 @@ from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.targets import Budget
+from edgemon.targets.nearest import choices
 
 __all__ = [
     "AUTO", "MONITORS", "PROFILES", "Analysis", "MonitorEstimator", "Needs", "Score", "parse",
@@ -79,7 +80,7 @@ def parse(
     chosen = [_one(_named(part, profile, mirror), seed, budget) for part in parts]
     names = [m.kind for m in chosen]
     if not chosen or len(set(names)) != len(names):
-        raise CompileError(f"--monitor {text!r}: name each monitor once; there are {_known()}")
+        raise CompileError(f"--monitor {text!r}: name each monitor once{choices(text, _known())}")
     return chosen
 
 
@@ -100,7 +101,7 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     name, *settings = text.split(":")
     cls = registry.load(name, (AUTO, *MONITORS)) or MONITORS.get(name)
     if cls is None:
-        raise CompileError(f"--monitor: unknown monitor {name!r}; there are {_known()}")
+        raise CompileError(f"--monitor: unknown monitor {name!r}{choices(name, _known())}")
     defaults = registry.settings(cls)
     values: dict[str, Any] = {"seed": seed} if "seed" in defaults and seed else {}
     if cls.learns_from_held_out:
@@ -111,8 +112,7 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
         key, separator, value = setting.partition("=")
         if not separator or key not in defaults:
             raise CompileError(
-                f"--monitor {name}: unknown setting {setting!r}; it has "
-                f"{', '.join(defaults) or 'none'}"
+                f"--monitor {name}: unknown setting {setting!r}{choices(key, defaults, 'it has')}"
             )
         if key in given:
             raise CompileError(f"--monitor {name}: the setting {key} is given twice")
@@ -131,5 +131,5 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     return estimator
 
 
-def _known() -> str:
-    return ", ".join(dict.fromkeys((AUTO, *MONITORS, *registry.names())))
+def _known() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((AUTO, *MONITORS, *registry.names())))

@@ -97,8 +97,8 @@ def test_shared_nodes_are_shared(splits: Parts) -> None:
     [
         ("", "name each monitor once"),
         ("softmax,softmax", "name each monitor once"),
-        ("sofmax", "unknown monitor 'sofmax'; there are auto, softmax"),
-        ("box:gama=1", "unknown setting 'gama=1'; it has gamma, tau"),
+        ("sofmax", r"unknown monitor 'sofmax'; did you mean 'softmax'\? There are auto, softmax"),
+        ("box:gama=1", r"unknown setting 'gama=1'; did you mean 'gamma'\? It has gamma, tau"),
         ("pattern:head=1", "unknown setting 'head=1'; it has threshold"),
         ("errors:unavailable=1", "unknown setting 'unavailable=1'; it has novelty_weight"),
         ("box:gamma=wide", "gamma='wide' is not a number"),
