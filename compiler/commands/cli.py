@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from edgemon.compiler.commands.early import require_monitors, require_there
+
 app = typer.Typer()
 
 DATA_HELP = (
@@ -253,6 +255,8 @@ def compile_(
     json: Json = False,
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
+    require_there(model)
+    require_monitors(monitor)
     from edgemon.compiler import timings as pieces
     from edgemon.compiler.commands.summary import show_compiled, show_timings
     from edgemon.compiler.data.classes import parse_names
@@ -334,6 +338,7 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show a model's tensors and suggested taps, or what a bundle holds."""
+    require_there(path)
     from edgemon.compiler.commands.inspection import describe_bundle, describe_model, show
     from edgemon.compiler.models import is_model
     from edgemon.compiler.models.selection import Selection

@@ -80,7 +80,8 @@ def parse(
     chosen = [_one(_named(part, profile, mirror), seed, budget) for part in parts]
     names = [m.kind for m in chosen]
     if not chosen or len(set(names)) != len(names):
-        raise CompileError(f"--monitor {text!r}: name each monitor once{choices(text, _known())}")
+        known = ", ".join(_known())
+        raise CompileError(f"--monitor {text!r}: name each monitor once; there are {known}")
     return chosen
 
 
