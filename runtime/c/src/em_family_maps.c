@@ -322,6 +322,8 @@ EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, ui
 }
 #endif
 
+#define SHORT_POSITIONS 0x10000u /* as many squares of bytes add up in 32 bits */
+
 EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint32_t bits,
                              em_i32 *out) {
     const uint64_t positions = x.length / channels;
@@ -336,10 +338,23 @@ EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint
     for (; c < channels; c++) {
         int64_t sum = 0;
         uint64_t squares = 0;
-        for (uint32_t at = c; at < x.length; at += channels) {
-            const int64_t value = em_int_of(dtype, x.data, at);
-            sum += value;
-            squares += (uint64_t)(value * value);
+        if ((dtype == EM_I8 || dtype == EM_U8) && positions <= SHORT_POSITIONS) {
+            /* Signed bytes as what is 128 above them: their variance is the same. */
+            const uint32_t flip = dtype == EM_I8 ? 0x80 : 0;
+            uint32_t short_sum = 0, short_squares = 0, left = (uint32_t)positions;
+            for (const uint8_t *p = (const uint8_t *)x.data + c; left > 0; left--, p += channels) {
+                const uint32_t value = *p ^ flip;
+                short_sum += value;
+                short_squares += value * value;
+            }
+            sum = (int64_t)short_sum;
+            squares = short_squares;
+        } else {
+            for (uint32_t at = c; at < x.length; at += channels) {
+                const int64_t value = em_int_of(dtype, x.data, at);
+                sum += value;
+                squares += (uint64_t)(value * value);
+            }
         }
         const uint64_t scaled = scaled_variance(sum, squares, positions);
         out[c] = (em_i32)root_of(scaled, positions * positions, bits);
