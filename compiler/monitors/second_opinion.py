@@ -120,8 +120,12 @@ class LinearOpinion(MonitorEstimator):
         learnable = self._learnable(x, labels)
         x, labels = x[learnable], labels[learnable]
         scaler = StandardScaler()
+        codes = np.concatenate([np.full(b.tap.width, b.tap.step) for b in self.blocks_])
         share = np.concatenate([np.full(b.tap.width, b.tap.width**-0.5) for b in self.blocks_])
-        weight, bias = self._coefficients(scaler.fit_transform(x) * share, labels)
+        scaler.fit(x)
+        # No feature is spread wider than its tap's codes are apart: what other kernels change.
+        scaler.scale_ = np.maximum(scaler.scale_, codes)
+        weight, bias = self._coefficients(scaler.transform(x) * share, labels)
         if len(weight) == 1:  # of two classes scikit-learn keeps the second against the first
             weight = np.concatenate([-weight, weight]) / 2
             bias = np.concatenate([-bias, bias]) / 2

@@ -68,6 +68,11 @@ class Tap:
         return named(self.tensor, self.view)
 
     @property
+    def step(self) -> float:
+        """How far apart its values are; 0 of floats."""
+        return 0.0 if self.dtype == "float32" else self.scale
+
+    @property
     def width(self) -> int:
         """Number of features: the elements of a vector, the channels of a feature map."""
         return self.channels or self.length
