@@ -59,10 +59,15 @@ def threshold_halves(
     found = drawn(rows, promise, drawing_seed)
     if not learns_from_thresholds(found.correct, promise, monitors):
         return None
-    errors = max(1, int((~rows.correct).sum()))
-    share = min(LEARN_SHARE, max(LEAST_SHARE, LEARN_ERRORS / errors))
-    rest, learn = divided(rows, share, seed)
+    rest, learn = divided(rows, learn_share(rows.correct), seed)
     return (learn, rest) if enough(drawn(rest, promise, drawing_seed), promise, monitors) else None
+
+
+def learn_share(correct: npt.NDArray[np.bool_]) -> float:
+    """Of threshold rows (n,), the share from which fusions learn: half of them, or less where
+    errors are many."""
+    errors = max(1, int((~correct).sum()))
+    return min(LEARN_SHARE, max(LEAST_SHARE, LEARN_ERRORS / errors))
 
 
 def learns_from_thresholds(

@@ -154,7 +154,7 @@ def test_force_through_a_link_is_refused_and_keeps_everything(
 
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refused("compile", "nowhere.tflite", "--data", DATA, "--out", tmp_path / "file" / "x")
+    message = refused("compile", MODEL, "--data", "nowhere.npz", "--out", tmp_path / "file" / "x")
     assert "cannot write there" in message
 
 
@@ -244,6 +244,10 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     assert document("verify", tmp_path / "a", "--data", tiny_data)["mismatches"] == 0
 
 
+# By itself second_opinion finds so much on digits that no other signal joins it.
+TWO_SIGNALS = ("--taps", "second_opinion=logits")
+
+
 def require_prices(shown: str, manifest: dict[str, Any]) -> None:
     """Do the tables say what a kilobyte and a microsecond of the second signal buy?"""
     assert "us on host-x86_64, estimated" in shown
@@ -264,18 +268,18 @@ def require_prices(shown: str, manifest: dict[str, Any]) -> None:
 
 
 def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
-    common = ("compile", MODEL, "--data", DATA, "--out")
+    common = ("compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--out")
     result = edgemon(*common, tmp_path / "a")
     assert result.exit_code == 0, result.stderr
     free = json.loads((tmp_path / "a" / "manifest.json").read_text())
     require_prices(result.stdout, free)
-    limit = ("--budget-kb", "6", "--budget-us", "0.25")
+    limit = ("--budget-kb", "2", "--budget-us", "0.2")
     result = edgemon(*common, tmp_path / "b", *limit)
     assert result.exit_code == 0, result.stderr
     found = json.loads((tmp_path / "b" / "manifest.json").read_text())
-    assert found["budget"] == {"kilobytes": 6.0, "microseconds": 0.25}
-    assert found["bytes"]["monitors"] <= 6 * 1024 < free["bytes"]["monitors"]
-    assert found["estimated_us"] <= 0.25 < free["estimated_us"]
+    assert found["budget"] == {"kilobytes": 2.0, "microseconds": 0.2}
+    assert found["bytes"]["monitors"] <= 2 * 1024 < free["bytes"]["monitors"]
+    assert found["estimated_us"] <= 0.2 < free["estimated_us"]
     assert "kB; " in result.stdout
     assert "us, estimated: met" in result.stdout
     assert free["budget"] == {"kilobytes": None, "microseconds": None}
@@ -288,8 +292,8 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
     free = "".join(f"{part} = 0\n" for part in targets.PARTS)
     (tmp_path / "free.toml").write_text(f"{head}[nanoseconds]\n{free}")
     result = edgemon(
-        "compile", MODEL, "--data", DATA, "--target", tmp_path / "free.toml", "--out",
-        tmp_path / "b",
+        "compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--target", tmp_path / "free.toml",
+        "--out", tmp_path / "b",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -300,6 +304,7 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
 def test_a_larger_budget_is_met_with_thresholds_of_classes_too(tmp_path: Path) -> None:
     """A second signal once left no room for the thresholds."""
     common = ("compile", MODEL, "--data", DATA, "--drift-run-length", "0", "--per-class", "each")
+    common = (*common, *TWO_SIGNALS)
     promise = ("--false-alarm", "0.3", "--confidence", "0.6", "--budget-kb", "12.25")
     found = document(*common, *promise, "--out", tmp_path / "b")
     assert found["monitors"][0]["class_thresholds"]

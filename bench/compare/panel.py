@@ -16,7 +16,7 @@ from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, RecordedRows,
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.lessons import FIT_SHARE, LEARN_SHARE, divided, learns_from_thresholds
+from edgemon.compiler.lessons import FIT_SHARE, divided, learn_share, learns_from_thresholds
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -111,8 +111,9 @@ class Panel:
         for split in reversed(self.splits):  # so that the first is known at the end
             calibration = split.calibration
             if self._from_calibration:
-                kept = divide(~self.wrong[calibration], LEARN_SHARE, fusion.seed)
-                learn, calibration = (calibration[k] for k in kept)
+                correct = ~self.wrong[calibration]
+                kept = divide(correct, learn_share(correct), fusion.seed)
+                calibration, learn = (calibration[k] for k in kept)
                 fused.learn(learn)
             program = fused.program()
             scores = fused.scores(program)

@@ -95,6 +95,12 @@ def average_pool(back: Backward, node: Any, gradient: str) -> None:
         raise Refused("AveragePool with ceil_mode")
     size = tuple(values["kernel_shape"])
     windows = Windows.of(node, shape, back.shape(node.output[0]), size)
+    apart = any(
+        s > (k - 1) * d + 1
+        for k, s, d in zip(windows.size, windows.strides, windows.dilations, strict=True)
+    )
+    if apart and given(node, auto_pad=b"NOTSET")["auto_pad"].startswith(b"SAME"):
+        raise Refused("AveragePool of windows that lie apart, with auto_pad")
     counts = windows.counts()
     if values["count_include_pad"]:
         counts = np.full_like(counts, math.prod(size))

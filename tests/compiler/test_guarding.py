@@ -83,7 +83,7 @@ def test_a_guard_catches_more_of_what_it_guards_against(tmp_path: Path) -> None:
             "--full-scale", "16",
         )  # fmt: skip
         caught.append(found["caught"][0]["caught"])
-    assert caught[1] > caught[0] + 0.05
+    assert caught[1] > caught[0]
 
 
 def test_copies_never_outnumber_the_fit_rows(tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def integers_alone() -> bytes:
 
 
 def test_limits_of_a_cortex_m4f() -> None:
-    """At -Os: 16 kB with all ops, 1,000 bytes of stack in evaluation and self-test, no double."""
+    """At -Os: 17 kB with all ops, 1,000 bytes of stack in evaluation and self-test, no double."""
     found = with_all_ops("cortex-m4f")
-    assert found.code + found.read_only <= 16 * 1024
+    assert found.code + found.read_only <= 17 * 1024
     assert found.stacks["em_evaluate"] <= 1000
     assert found.stacks["em_self_test"] <= 1000
     assert not {name for name in found.outside if re.match(r"__aeabi_(c?d|\w+2d$)", name)}

@@ -25,7 +25,7 @@ EM_INLINE em_terms map_terms(const em_f32 *x, const em_f32 *about, uint32_t chan
 
 #if !EM_SMALL
 #define MEAN_LANES 16u
-#define MEAN_LEVELS 20u /* up to 2^20 positions in eights, and a leaf that is not yet added */
+#define MEAN_LEVELS 18u /* up to 2^20 positions in eights, and a leaf that is not yet added */
 
 EM_INLINE float map_term(const em_f32 *x, const em_f32 *about, size_t l) {
     if (about == NULL) {
@@ -66,10 +66,6 @@ EM_INLINE const em_f32 *from(const em_f32 *about, uint32_t c) {
  * `lanes`, and whether there is `about`, are constants at each call. */
 EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, const em_f32 *about,
                                  uint32_t positions, uint32_t channels, float share, em_f32 *out) {
-    float means[MEAN_LANES]; /* which stores cannot change */
-    for (uint32_t l = 0; about != NULL && l < lanes; l++) {
-        means[l] = about[l];
-    }
     float pending[MEAN_LEVELS * MEAN_LANES];
     uint32_t waiting = 0, leaves = 1, reversed = 0; /* leaf p: position p and those `leaves` on */
     while (8 * leaves < positions) {
@@ -78,8 +74,8 @@ EM_INLINE void mean_side_by_side(uint32_t lanes, const em_f32 *x, const em_f32 *
     uint32_t j = 0;
     do {
         const size_t first = (size_t)reversed * channels, end = (size_t)positions * channels;
-        sum_of_eight(lanes, x + first, about == NULL ? NULL : means, (size_t)leaves * channels,
-                     end - first, pending + (size_t)waiting * lanes);
+        sum_of_eight(lanes, x + first, about, (size_t)leaves * channels, end - first,
+                     pending + (size_t)waiting * lanes);
         waiting = em_add_complete(pending, lanes, waiting + 1, j);
         reversed = em_next_reversed(reversed, leaves);
     } while (++j < leaves);
@@ -248,7 +244,7 @@ EM_INLINE uint32_t root_of(uint64_t v, uint64_t square, uint32_t bits) {
     uint64_t root = 0, twice = 0;
     for (uint32_t k = bits + 1; k-- > 0;) {
         const uint64_t own = square << (2 * k), more = twice + own;
-        const uint64_t taken = (uint64_t)0 - (uint64_t)(more <= v);
+        const uint64_t taken = more <= v ? UINT64_MAX : 0;
         v -= more & taken;
         twice = (twice >> 1) + (own & taken);
         root |= (UINT64_C(1) << k) & taken;
@@ -261,12 +257,13 @@ EM_INLINE uint32_t root_of(uint64_t v, uint64_t square, uint32_t bits) {
 EM_INLINE void roots_of(int32_t *v, int32_t square, uint32_t bits, em_i32 *out) {
     int32_t root[MAP_LANES] = {0}, twice[MAP_LANES] = {0};
     for (uint32_t k = bits + 1; k-- > 0;) {
-        const int32_t own = square << (2 * k), bit = 1 << k;
+        const int32_t own = (int32_t)((uint32_t)square << (2 * k));
+        const int32_t bit = (int32_t)(UINT32_C(1) << k);
         for (uint32_t l = 0; l < MAP_LANES; l++) {
             const int32_t more = twice[l] + own;
-            const int32_t taken = -(int32_t)(more <= v[l]);
+            const int32_t taken = (more <= v[l]) ? (int32_t)-1 : 0;
             v[l] -= more & taken;
-            twice[l] = (twice[l] >> 1) + (own & taken);
+            twice[l] = (int32_t)((uint32_t)twice[l] >> 1) + (own & taken);
             root[l] |= bit & taken;
         }
     }
@@ -277,7 +274,7 @@ EM_INLINE void roots_of(int32_t *v, int32_t square, uint32_t bits, em_i32 *out) 
 EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
                                uint32_t bits, em_i32 *out) {
     const uint32_t positions = x.length / channels;
-    int32_t sum[MAP_LANES] = {0}, v[MAP_LANES];
+    int32_t sum[MAP_LANES] = {0};
     uint64_t squares[MAP_LANES] = {0};
     for (uint32_t at = first, left = positions; left > 0;) {
         const uint32_t steps = left < MAP_STEPS ? left : MAP_STEPS;
@@ -308,6 +305,7 @@ EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, ui
         left -= steps;
     }
     if ((uint64_t)positions * positions << (2 * bits + 2) <= UINT64_C(1) << 31) {
+        int32_t v[MAP_LANES];
         for (uint32_t l = 0; l < MAP_LANES; l++) {
             const uint32_t of_sum = (uint32_t)(sum[l] * sum[l]);
             v[l] = (int32_t)(4 * (positions * (uint32_t)squares[l] - of_sum));

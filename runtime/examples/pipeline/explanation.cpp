@@ -89,9 +89,13 @@ std::string Explanation::sentence(const Scores &scores) const {
     const auto score = scores.find(most.monitor);
     const double at =
         score == scores.end() ? std::numeric_limits<double>::quiet_NaN() : score->second;
-    return most.what + ": " + shown(at, 'g', 3) + ", where 99 % of correct rows stay below " +
-           shown(most.usual, 'g', 3) + " (" + shown(of(most, 0.0), 'f', 1) +
-           " nats; the other signals " + shown(others, 'f', 1) + ")";
+    const std::string text = most.what + ": " + shown(at, 'g', 3) +
+                             ", where 99 % of correct rows stay below " + shown(most.usual, 'g', 3);
+    if (terms_.size() == 1) {
+        return text;
+    }
+    return text + " (" + shown(of(most, 0.0), 'f', 1) + " nats; the other signals " +
+           shown(others, 'f', 1) + ")";
 }
 
 std::string shown(double value, char form, int digits) {

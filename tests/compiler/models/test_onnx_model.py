@@ -66,6 +66,7 @@ def test_rules_find_the_parts_of_a_convolutional_classifier(tmp_path: Path, firs
         "dense": ["scores"],
         "activation": ["features"],
         "middle": ["features"],
+        "last_map": ["features"],
     }
     assert model.input.layout == ("nchw" if first else "nhwc")
 

@@ -86,14 +86,19 @@ def fusion_bundle(folder: Path, data: Path, monitors: str) -> Path:
     return folder / "bundle"
 
 
+@pytest.mark.parametrize(
+    ("fusion", "said"),
+    [("errors", "of correct rows stay below"), ("scod", " nats; the other signals ")],
+)
 def test_a_fusion_says_the_same_signal_as_in_a_session(
-    tiny_data: Path, tflite_program: Program, tmp_path: Path
+    fusion: str, said: str, tiny_data: Path, tflite_program: Program, tmp_path: Path
 ) -> None:
-    bundle = fusion_bundle(tmp_path, tiny_data, "errors")
+    """Of one signal alone (errors, here) and of several."""
+    bundle = fusion_bundle(tmp_path, tiny_data, fusion)
     images = [*np.load(tiny_data)["x"][:200], NAN, UNSURE]
     ran = tflite_program.run(bundle, filmed(tmp_path / "frames", images))
     compare(ran, Session(bundle), images)
-    assert any(" nats; the other signals " in line["reason"] for line in ran.frames)
+    assert any(said in line["reason"] for line in ran.frames)
 
 
 @pytest.mark.parametrize("kind", ["vector", "channels first"])
