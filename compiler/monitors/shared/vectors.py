@@ -57,12 +57,11 @@ def blocks_of(taps: Sequence[Tap], *, logits: str = "") -> tuple[Block, ...]:
 
 
 def joined_values(
-    recording: Recording, taps: Sequence[str], dtype: npt.DTypeLike = np.float64,
-    statistics: Sequence[str] = (MEAN,),
-) -> Floats:  # fmt: skip
-    """(n, width): the features of all taps side by side, of feature maps these ``statistics``; same
-    as ``joined``. Trees learn from float32."""
-    return values_of(recording, _blocks(recording.taps, taps, statistics), dtype)
+    recording: Recording, taps: Sequence[str], dtype: npt.DTypeLike = np.float64
+) -> Floats:
+    """(n, width): the features of all taps side by side; same as ``joined``. Trees learn from
+    float32."""
+    return values_of(recording, _blocks(recording.taps, taps), dtype)
 
 
 def values_of(
@@ -80,21 +79,18 @@ def values_of(
     return whole
 
 
-def joined(builder: Builder, taps: Sequence[str], statistics: Sequence[str] = (MEAN,)) -> int:
+def joined(builder: Builder, taps: Sequence[str]) -> int:
     """Value id of the features of all taps as one vector."""
-    first, *others = (b.lower(builder) for b in _blocks(builder.taps, taps, statistics))
+    first, *others = (b.lower(builder) for b in _blocks(builder.taps, taps))
     for other in others:
         first = builder.node("concat", first, other)
     return first
 
 
-def _blocks(known: Sequence[Tap], names: Sequence[str], statistics: Sequence[str]) -> list[Block]:
+def _blocks(known: Sequence[Tap], names: Sequence[str]) -> list[Block]:
+    """Of feature maps the means."""
     taps = {tap.name: replace(tap, probabilities=False) for tap in known}
-    return [
-        Block(taps[name], s)
-        for name in names
-        for s in (statistics if taps[name].channels else (MEAN,))
-    ]
+    return [Block(taps[name]) for name in names]
 
 
 def logits_of(builder: Builder, tap: str, predicted: int) -> int:
