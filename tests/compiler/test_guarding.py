@@ -77,13 +77,13 @@ def test_a_guard_catches_more_of_what_it_guards_against(tmp_path: Path) -> None:
     caught = []
     for guard in ("", "rotation=30"):
         out = tmp_path / f"b{len(caught)}"
-        compiled(out, "second_opinion", guard, f"{DATA}[0:900]")
+        compiled(out, "mahalanobis_gap", guard, f"{DATA}[0:900]")
         found = document(
             "robustness", out, "--data", f"{DATA}[900:1395]", "--properties", "rotation=30",
             "--full-scale", "16",
         )  # fmt: skip
         caught.append(found["caught"][0]["caught"])
-    assert caught[1] > caught[0]
+    assert caught[1] > caught[0] + 0.05
 
 
 def test_copies_never_outnumber_the_fit_rows(tmp_path: Path) -> None:
