@@ -4,6 +4,8 @@
 #                  their environment 2.5 GB
 # make test-targets  the demonstration, ResNet8 with every monitor, GTSRB and two tabular models on every
 #                  target's emulator: one hash of results for each (some ten minutes)
+# make docs        the site, in out/site; a broken link or an unknown command fails
+# make wheels      manylinux wheels for x86-64 and aarch64, in out/wheels (docs/wheels.md)
 # make coverage    how much of the C runtime its tests reach, under sanitizers
 # make same-artifacts BEFORE=COMMIT  do that version and this one compile the same bytes?
 # make format      format Python and C
@@ -27,11 +29,12 @@ SOURCES := $(shell find compiler runtime targets bench -type f -not -path '*/__p
 C_SOURCES := $(shell find runtime targets bench tests -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.cpp')
 PACKAGES := edgemon.runtime edgemon.targets edgemon.compiler edgemon.bench
 OUT := out
+CROSS := aarch64-linux-gnu
 JOBS ?= 2
 # A worker of the tests a core: threads of linear algebra would wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-keras test-targets coverage same-artifacts lint types unit devices system format clean
+.PHONY: demo test test-keras test-targets coverage same-artifacts docs wheels lint types unit devices system format clean
 
 demo: $(DEMO)/installed
 	mkdir -p $(OUT)
@@ -70,6 +73,19 @@ coverage: system $(DEV)/installed
 
 same-artifacts: $(DEV)/installed $(ENVS)/at-$(BEFORE)/installed
 	$(DEV)/bin/python -m tests.same_artifacts $(abspath $(ENVS)/at-$(BEFORE))
+
+# A cross compiler is enough for the other architecture: the extension uses Python's stable ABI.
+wheels: $(DEV)/installed
+	rm -rf build/wheels $(OUT)/wheels
+	$(DEV)/bin/python -m build --no-isolation --wheel --outdir build/wheels .
+	if command -v $(CROSS)-gcc >/dev/null; then \
+	  _PYTHON_HOST_PLATFORM=linux-aarch64 CC=$(CROSS)-gcc \
+	    CMAKE_ARGS="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64" \
+	    $(DEV)/bin/python -m build --no-isolation --wheel --outdir build/wheels .; \
+	else echo "$(CROSS)-gcc is not installed: no wheel for aarch64"; fi
+	for wheel in build/wheels/*.whl; do \
+	  PATH="$(abspath $(DEV))/bin:$$PATH" auditwheel repair --wheel-dir $(OUT)/wheels $$wheel || exit 1; done
+	EDGEMON_WHEELS=$(abspath $(OUT)/wheels) $(DEV)/bin/python -m pytest -n 0 -rs tests/test_wheel.py
 
 devices: $(LITERT)/installed $(TFLITE_RUNTIME)/installed
 
