@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from edgemon.bench import page
 from edgemon.compiler.commands.budget_files import write_beside
 
 Document = dict[str, Any]
@@ -26,6 +25,8 @@ def write(
 ) -> None:
     """Those that are asked for. Raises CompileError where one cannot be written."""
     if html is not None:
+        from edgemon.bench import page  # with libraries that devices lack
+
         _write(html, page.render(document, PIPELINES), "--html")
     if google is not None:
         text = json.dumps(google_benchmark(document), indent=2) + "\n"

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 
 from edgemon.bench.latency import fastest
+from edgemon.bench.nonnegative import least_squares
 from edgemon.bench.op_programs import Probe, probes
 from edgemon.compiler.cost import timing
 from edgemon.compiler.program.ir import Program, Tap
@@ -74,7 +74,7 @@ def fit(programs: Sequence[Program], measured: Floats) -> OpTimes:
     """Times of the parts from those of programs (n,), in ns; three digits of each."""
     counted = [timing.parts(p) for p in programs]
     counts = np.array([[c.get(part, 0) for part in PARTS] for c in counted], np.float64)
-    found, _ = nnls(counts / measured[:, None], np.ones(len(measured)))
+    found = least_squares(counts / measured[:, None], np.ones(len(measured)))
     return OpTimes({k: float(f"{v:.3g}") for k, v in zip(PARTS, found.tolist(), strict=True)})
 
 

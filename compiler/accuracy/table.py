@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import KFold
 
 from edgemon.compiler.errors import DataError
 
@@ -66,6 +64,8 @@ def fit(
     right = np.asarray(correct, bool)
     edges, probabilities = _steps(scores, right)
     residuals = np.empty(len(scores))
+    from sklearn.model_selection import KFold  # which devices lack
+
     folds = KFold(FOLDS, shuffle=True, random_state=0)
     for seen, unseen in folds.split(scores):
         where, own = _steps(scores[seen], right[seen])
@@ -93,6 +93,8 @@ def _steps(
     )
     rights = np.bincount(places, right, len(values))
     # By rank: an int64 score has more digits than the regression's float64.
+    from sklearn.isotonic import IsotonicRegression  # which devices lack
+
     fitted = IsotonicRegression(increasing=False, y_min=0, y_max=1).fit_transform(
         np.arange(len(values), dtype=float), rights / counts, sample_weight=counts
     )

@@ -19,7 +19,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         sentence = (
             f"the commands need more than the device runtime ({error.name} is missing): "
-            "pip install 'edgemon[compile]'"
+            "pip install 'edgemon[compile]', or for run, bench and op-times alone 'edgemon[device]'"
         )
         print(f"edgemon: {sentence}", file=sys.stderr)
         if is_asked_for(sys.argv[1:]):

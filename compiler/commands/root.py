@@ -55,6 +55,14 @@ class _Group(TyperGroup):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             self._fail(f"{where}{error.strerror or error}", 2)
+        except ModuleNotFoundError as error:
+            if os.environ.get(DEBUG):
+                raise
+            self._fail(
+                f"this command needs more than is installed ({error.name} is missing): pip install "
+                "'edgemon[compile]'",
+                2,
+            )
         except Exception as error:
             if _is_usage(error) or os.environ.get(DEBUG):
                 raise

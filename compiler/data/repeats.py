@@ -13,8 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from edgemon.compiler.data.groups import Groups, one_of_each
 from edgemon.compiler.data.loading import Dataset
@@ -58,6 +56,9 @@ def treated(data: Dataset, policy: str, seed: int, warn: Warn) -> Dataset:
 def _merged(groups: Groups, own: Groups) -> npt.NDArray[np.int64]:
     """The groups of rows (n,), of which those that share contents (n,) are one: it has the smallest
     number of them."""
+    from scipy.sparse import coo_array  # which devices lack
+    from scipy.sparse.csgraph import connected_components
+
     each, group = np.unique(groups, return_inverse=True)
     count, content = len(each), np.unique(own, return_inverse=True)[1]
     size = count + int(content.max(initial=-1)) + 1

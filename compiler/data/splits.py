@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import train_test_split
 
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.loading import Dataset
@@ -120,6 +119,8 @@ def divide(
         rng = np.random.default_rng(seed)
         first, second = cut(wrong_somewhere, (1 - share, share), rng, groups)
         return first, second
+    from sklearn.model_selection import train_test_split  # which devices lack
+
     enough = min(int(correct.sum()), int((~correct).sum())) >= 2
     first, second = train_test_split(
         np.arange(len(correct)), test_size=share, random_state=seed,

@@ -10,7 +10,6 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest
 
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.documents import measured as schema
@@ -42,6 +41,8 @@ def at_chance(correct: Bools, labels: Labels) -> bool:
     commonest = np.bincount(labels).max() / len(labels)
     if commonest == 1:
         return not bool(correct.any())
+    from scipy.stats import binomtest  # which devices lack
+
     test = binomtest(int(correct.sum()), len(correct), commonest, alternative="greater")
     return bool(test.pvalue > CHANCE_LEVEL)
 
@@ -132,6 +133,8 @@ class Question:
         ways = list(dict.fromkeys((self.now[0], *(way for way, _ in best))))
         classes = np.concatenate([self.answers(data, ways) for data in others], axis=1)
         y = np.concatenate([_labels(data) for data in others])
+
+        from scipy.stats import binomtest  # which devices lack
 
         def correct(way: Way, order: Order) -> Bools:
             return _right(order, classes[ways.index(way)], y)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -24,6 +23,8 @@ def clopper_pearson(part: int, whole: int, confidence: float = CONFIDENCE) -> In
     """Exact interval of a share; None of nothing."""
     if not whole:
         return None
+    from scipy.stats import binomtest  # which devices lack
+
     found = binomtest(part, whole).proportion_ci(confidence, method="exact")
     return float(found.low), float(found.high)
 

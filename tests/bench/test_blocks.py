@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import quantile_test
 
 from edgemon.bench.blocks import Estimate, minima, ratio
 
@@ -63,3 +64,13 @@ def test_the_interval_covers_the_median_as_often_as_it_says() -> None:
 def test_rounds_that_fill_no_block_are_left_out() -> None:
     found = minima(np.array([[3.0, 2.0, 5.0, 4.0, 1.0]]), 2)
     np.testing.assert_array_equal(found, [[2, 4]])
+
+
+@pytest.mark.parametrize("blocks", [2, 5, 6, 17, 20, 61])
+def test_the_interval_is_that_of_scipy(blocks: int) -> None:
+    values = np.random.default_rng(blocks).normal(10, 1, blocks)
+    found = Estimate.of(values)
+    test = quantile_test(values, p=0.5, q=float(np.median(values)))
+    wanted = test.confidence_interval(confidence_level=0.95)
+    ends = [np.nan if end is None else end for end in (found.low, found.high)]
+    assert np.array_equal(ends, [wanted.low, wanted.high], equal_nan=True)
