@@ -10,7 +10,9 @@ import numpy as np
 from edgemon.bench.compare import costs
 from edgemon.bench.compare.judges import RecordedRows
 from edgemon.bench.compare.panel import Document, Panel, PanelOptions, Split
+from edgemon.bench.compare.read_by_references import Reads
 from edgemon.bench.compare.recorder import CaseRecorder, with_taps
+from edgemon.bench.compare.reference_panel import judge_references
 from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
@@ -35,6 +37,9 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         estimators, refused, tensors = with_taps(
             case, root, model, data.pool[0], options.seed, reporter
         )
+        reads = Reads.of(model, estimators.values())
+        if case.references:
+            tensors = tuple(dict.fromkeys((*tensors, *reads.tensors)))
         recorder = CaseRecorder(case, model, tensors, data.fit, scratch, options.workers, reporter)
         rows = _record(recorder, data)
         preprocess = Preprocess.parse(case.preprocess)
@@ -46,6 +51,8 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
             for done, (name, estimator) in enumerate(estimators.items(), 1):
                 found[name] = {**panel.judge(estimator), **agreement_json(estimator)}
                 progress(done, len(estimators))
+        with reporter.stage(f"{case.name}: judging references"):
+            references = judge_references(panel, reads, case.references)
         judged = [content for content in found.values() if "program" in content]
         with reporter.stage(f"{case.name}: timing") as progress:
             programs = [content.pop("program") for content in judged]
@@ -65,6 +72,7 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         "wrong": int(wrong.sum()), "resplits": case.resplits, "fixed_split": case.has_fixed_split,
         "model_us": model_us,
         "monitors": [{"monitor": name, **found[name]} for name in case.monitors],
+        **references,
     }  # fmt: skip
 
 

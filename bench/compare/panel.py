@@ -59,11 +59,11 @@ class Panel:
         self.first_is_fixed = first_is_fixed
         self.wrong = rows.wrong
         fewest = min(splits, key=lambda s: int((~self.wrong[s.calibration]).sum()))
-        self._from_calibration = learns_from_thresholds(
+        self.learns_from_calibration = learns_from_thresholds(
             ~self.wrong[fewest.calibration], options.target
         )
         self._fitter = self._members = Fitter(rows.fit)
-        if not self._from_calibration:
+        if not self.learns_from_calibration:
             fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
@@ -105,15 +105,13 @@ class Panel:
     def _fusion(self, fusion: MonitorEstimator) -> Document:
         fusion.fit_members(self._members.rows, self._members.fit)
         fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.members_), self.rows)
-        if not self._from_calibration:
+        if not self.learns_from_calibration:
             fused.learn_from(self._learn)
         numbers: list[Numbers] = []
         for split in reversed(self.splits):  # so that the first is known at the end
             calibration = split.calibration
-            if self._from_calibration:
-                correct = ~self.wrong[calibration]
-                kept = divide(correct, learn_share(correct), fusion.seed)
-                calibration, learn = (calibration[k] for k in kept)
+            if self.learns_from_calibration:
+                calibration, learn = self.halves(split, fusion.seed)
                 fused.learn(learn)
             program = fused.program()
             scores = fused.scores(program)
@@ -127,6 +125,12 @@ class Panel:
             "signals": [{"signal": k, "weight": w} for k, w in fusion.weights_.items()],
         }
 
+    def halves(self, split: Split, seed: int) -> tuple[Indices, Indices]:
+        """Calibration rows that set thresholds, and those from which a fusion learns."""
+        correct = ~self.wrong[split.calibration]
+        kept, learn = divide(correct, learn_share(correct), seed)
+        return split.calibration[kept], split.calibration[learn]
+
     def _judge(self, fitted: MonitorEstimator) -> Judge:
         if id(fitted) not in self._judges:  # members are shared; the fitters keep them alive
             self._judges[id(fitted)] = Judge.of(fitted, self.rows, self.options.target)
@@ -134,12 +138,19 @@ class Panel:
 
     def _document(self, program: Program, scores: Scores, numbers: list[Numbers]) -> Document:
         """``program`` (the one that is certified) and ``scores`` are those of the first split."""
-        seed, test = self.options.seed, self.splits[0].test
         return {
             "program": program,
             "bytes": costs.size_bytes(program),
             "second_inference": program.only(program.monitors[0].name).second_inference,
             "estimated_ns": costs.estimated_ns(program),
+            **self.quality(scores, numbers),
+        }
+
+    def quality(self, scores: Scores, numbers: list[Numbers]) -> Document:
+        """Means over resplits, and of a fixed split its numbers with intervals; ``scores`` are
+        those of the first split."""
+        seed, test = self.options.seed, self.splits[0].test
+        return {
             "resplits": average(numbers[1:] if self.first_is_fixed else numbers, seed),
             "fixed": (
                 with_intervals(numbers[0], scores[POOL][test], self.wrong[test], seed)

@@ -67,31 +67,38 @@ def compare(
 
 def _group(name: str, cases: list[Document], seed: int) -> Document:
     """Means over the cases: of their means over resplits, and of their fixed splits."""
-    monitors = dict.fromkeys(m["monitor"] for c in cases for m in c["monitors"])
     return {
         "name": name,
         "cases": [c["name"] for c in cases],
-        "monitors": [
-            {
-                "monitor": monitor,
-                "means": average(_all_numbers(cases, monitor, _means_of), seed),
-                "fixed": average(_all_numbers(cases, monitor, _fixed_of), seed),
-            }
-            for monitor in monitors
-        ],
+        "monitors": _of_group(cases, "monitors", "monitor", seed),
+        "references": _of_group(cases, "references", "reference", seed),
     }
 
 
+def _of_group(cases: list[Document], kinds: str, kind: str, seed: int) -> list[Document]:
+    return [
+        {
+            kind: name,
+            "means": average(_all_numbers(cases, kinds, kind, name, _means_of), seed),
+            "fixed": average(_all_numbers(cases, kinds, kind, name, _fixed_of), seed),
+        }
+        for name in dict.fromkeys(m[kind] for c in cases for m in c[kinds])
+    ]
+
+
 def _all_numbers(
-    cases: list[Document], monitor: str, numbers_of: Callable[[Document], Numbers]
-) -> list[Numbers]:
-    """Numbers of the cases in which the monitor is not left out."""
-    every = [m for c in cases for m in c["monitors"] if m["monitor"] == monitor]
+    cases: list[Document], kinds: str, kind: str, name: str,
+    numbers_of: Callable[[Document], Numbers],
+) -> list[Numbers]:  # fmt: skip
+    """Numbers of the cases in which the monitor or reference is not left out."""
+    every = [m for c in cases for m in c[kinds] if m[kind] == name]
     return [numbers_of(m) for m in every if "left_out" not in m]
 
 
 def _means_of(found: Document) -> Numbers:
-    costs = {key: found[key] for key in ("bytes", "nanoseconds", "share_of_model")}
+    costs = {
+        key: found[key] for key in ("bytes", "nanoseconds", "share_of_model") if key in found
+    }  # fmt: skip
     return {**costs, **{key: v["mean"] for key, v in found["resplits"].items()}}
 
 

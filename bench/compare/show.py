@@ -43,14 +43,16 @@ def _case(terminal: Terminal, case: Document) -> None:
         f"takes {case['model_us']:,.0f} us"
     )
     judged = [m for m in case["monitors"] if "resplits" in m]
+    references = [r for r in case["references"] if "resplits" in r]
+    named = [*((m["monitor"], m) for m in judged), *((no_limit(r), r) for r in references)]
     if case["resplits"]:
-        means = {m["monitor"]: m["resplits"] for m in judged}
+        means = {name: m["resplits"] for name, m in named}
         _quality(
             terminal, means,
             f"mean of {case['resplits']} resplits; the interval is of the mean, over resplits",
         )  # fmt: skip
     if case["fixed_split"]:
-        fixed = {m["monitor"]: _as_means(m["fixed"]) for m in judged}
+        fixed = {name: _as_means(m["fixed"]) for name, m in named}
         _quality(terminal, fixed, "fixed split; the interval is for new test rows")
     sets = list(rows["novel"])
     terminal.table(
@@ -63,9 +65,17 @@ def _case(terminal: Terminal, case: Document) -> None:
                 *_novelty(m["resplits"] or _as_means(m["fixed"]), sets),
             )
             for m in judged
+        ]
+        + [
+            (
+                no_limit(r), *[None] * 4,
+                *_novelty(r["resplits"] or _as_means(r["fixed"]), sets),
+            )
+            for r in references
         ],
         title="cost, and novel rows",
     )  # fmt: skip
+    _references(terminal, case)
     second = [m["monitor"] for m in judged if m["second_inference"]]
     if second:
         terminal.note(
@@ -96,6 +106,29 @@ def _case(terminal: Terminal, case: Document) -> None:
             terminal.note(f"{m['monitor']}: {signal['weight']:.2f} x {signal['signal']}")
 
 
+def no_limit(reference: Document) -> str:
+    """How a reference is called beside monitors."""
+    return f"no limit: {reference['reference']}"
+
+
+def _references(terminal: Terminal, case: Document) -> None:
+    """What they are, and what they read."""
+    if not case["references"]:
+        return
+    read = [f"{b['features']} of {b['tap']} ({b['of']})" for b in case["references_read"]]
+    terminal.note(
+        "no limit: references in float64 that no bundle holds, so without bytes and time, judged "
+        f"on the same rows at the same promise; every feature: {'; '.join(read)}"
+    )
+    for r in case["references"]:
+        said = (
+            f"is left out: {r['left_out']}"
+            if "left_out" in r
+            else f"{r['what']}; reads {r['reads']}"
+        )
+        terminal.note(f"{no_limit(r)}: {said}")
+
+
 def _estimates(terminal: Terminal, judged: Sequence[Document]) -> None:
     """How good estimated times are."""
     found = {m["monitor"]: m["estimated_ns"] / m["nanoseconds"]
@@ -116,6 +149,7 @@ def _group(terminal: Terminal, group: Document) -> None:
     n = len(group["cases"])
     for key, what in (("means", "of resplits"), ("fixed", "of the fixed splits")):
         means = {m["monitor"]: m[key] for m in group["monitors"] if m[key]}
+        means |= {no_limit(r): r[key] for r in group["references"] if r[key]}
         if not means:
             continue
         title = f"\n{group['name']}: mean {what} of {n} cases; the interval draws cases"

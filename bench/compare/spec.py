@@ -18,6 +18,7 @@ classes = ["cat", "dog"]      # the model's, in its order, where labels are word
 unknown_labels = "novel"      # rows whose label no class has: novel (default: an error)
 novel = ["other.npz"]         # rows of no class that the model knows
 monitors = ["msp_t", "forest:trees=1", "errors"]    # each as ``--monitor`` takes it
+references = ["knn", "vim"]   # beside them, without limits of bytes and time: ``references``
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from edgemon.bench.compare.references import NAMES, REFERENCES, TOGETHER
 from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.float_model import takes_float_model
 from edgemon.compiler.monitors import parse
 from edgemon.runtime.preprocess import Preprocess
+from edgemon.targets.nearest import choices
 
 NOVEL = "novel"
 
@@ -56,6 +59,7 @@ class Case:
     group: str = ""
     rows_group: str = ""
     float_model: str = ""
+    references: tuple[str, ...] = ()
     companion: str = ""  # a model beside it, as `compile --companion`
 
     @property
@@ -97,7 +101,7 @@ class Spec:
         known = {c.name for c in self.cases} | {c.group for c in self.cases if c.group}
         for name in names:
             if name not in known:
-                raise BenchError(f"--cases: unknown case {name!r}; there are {_listed(known)}")
+                raise BenchError(f"--cases: unknown case {name!r}{choices(name, sorted(known))}")
         chosen = (c for c in self.cases if not names or {c.name, c.group} & set(names))
         return replace(self, cases=tuple(chosen))
 
@@ -119,7 +123,7 @@ def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise BenchError(f"{where}: unknown key {key!r}; there are {', '.join(known)}")
+            raise BenchError(f"{where}: unknown key {key!r}{choices(key, known)}")
         if known[key].startswith("tuple"):
             good = isinstance(value, list) and all(isinstance(v, str) for v in value)
             wanted = "a list of texts"
@@ -149,9 +153,14 @@ def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
             raise BenchError(f"{where}: monitors: write each monitor as a text of its own")
     if case.float_model and not any(takes_float_model(parse(text)) for text in case.monitors):
         raise BenchError(f"{where}: float_model goes with the monitor odin, which is not there")
+    if len(set(case.references)) != len(case.references):
+        raise BenchError(f"{where}: names a reference twice")
+    for name in case.references:
+        if name not in NAMES:
+            raise BenchError(f"{where}: unknown reference {name!r}{choices(name, NAMES)}")
+    if case.references == (TOGETHER,):
+        raise BenchError(
+            f"{where}: the reference {TOGETHER} weighs others: name some of {', '.join(REFERENCES)}"
+        )
     Preprocess.parse(case.preprocess)
     return case
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names))

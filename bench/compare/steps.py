@@ -18,7 +18,7 @@ from edgemon.compiler.errors import MissingPackageError
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.errors import EdgemonError
 
-FORMAT = "1"  # of stored documents
+FORMAT = "2"  # of stored documents
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,11 @@ class FarmSpec:
                     f"{path}: [[case]] {case.name!r}: give calibrate and test, not pool: the rows "
                     "of a benchmark are used nowhere else"
                 )
+            if case.references:
+                raise BenchError(
+                    f"{path}: [[case]] {case.name!r}: references go with `edgemon compare`; a "
+                    "benchmark compiles monitors: leave them out"
+                )
             if not 1 <= case.full_scale <= registry.FULL_SCALE:
                 raise BenchError(f"{path}: [[case]] {case.name!r}: full_scale is from 1 to 255")
             Preprocess.parse(case.gradient_preprocess)
