@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgemon.compiler.cost.bill import Bill
+from edgemon.compiler.cross_fitting import cross_fitted, device_scores
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.fitted import Alone, Candidate, Fitted, FittedMonitor
@@ -101,26 +102,24 @@ def _fit(
     for estimator in estimators:
         if estimator.learns_from_held_out:
             combine(
-                estimator, output, taught.held_out, times, per_class=bool(promise.per_class),
-                copies=taught.copies,
+                estimator, output, taught, times, per_class=bool(promise.per_class)
             )  # fmt: skip
 
 
 def combine(
-    fusion: MonitorEstimator, output: str, rows: Recording, times: OpTimes | None = None, *,
-    per_class: bool = False, copies: Recording | None = None,
+    fusion: MonitorEstimator, output: str, taught: Lessons, times: OpTimes | None = None, *,
+    per_class: bool = False,
 ) -> None:  # fmt: skip
-    """Teach a fusion, whose members are fitted, what their device scores mean on held-out rows;
-    ``times`` of the device, if they are known; ``per_class``: will it have a threshold a class?
-    ``copies``: further rows, in groups."""
-    program, represented = lowered(fusion.members_, rows.taps, output).represented()
+    """Teach a fusion, whose members are fitted, what their device scores mean on rows on which they
+    were not; ``times`` of the device, if they are known; ``per_class``: will it have a threshold a
+    class?"""
+    rows, copies = taught.held_out or taught.fit, taught.copies
     parts = [rows] if copies is None else [rows, copies]
-    found = [
-        np.column_stack([
-            r.real(s) for r, s in zip(represented, evaluate(program, part).scores, strict=True)
-        ])
-        for part in parts
-    ]  # fmt: skip
+    if taught.held_out is None:
+        found = [cross_fitted(fusion, output, rows)]
+    else:
+        found = [device_scores(fusion.members_, output, part) for part in parts]
+    program, _ = lowered(fusion.members_, rows.taps, output).represented()
     fusion.combine(
         np.concatenate(found), ~np.concatenate([part.correct for part in parts]),
         Bill(program, times), _groups(rows, copies),

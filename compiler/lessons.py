@@ -15,10 +15,16 @@ from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.promise.calibration import drawn, enough
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics import tuning
 
 LEARN_SHARE = 0.5  # of the threshold rows at most, from which fusions learn
 LEAST_SHARE = 0.2
 LEARN_ERRORS = 200  # wrong rows from which weights are learned well enough: more set thresholds
+ALIKE = (
+    0.8  # of the threshold rows' share of errors, that fit rows have which the model did not learn
+)
+MOST_CROSSED = 20_000  # fit rows of which members are fitted several times
+FEWEST_CROSSED = 100  # errors among them
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
 
 
@@ -26,10 +32,11 @@ FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold r
 class Lessons:
     """Rows for estimators that learn in two steps: those on which they are fitted, and those on
     which they then see what their members are worth: with ``copies``, changed ones of fit rows on
-    which the members were not fitted."""
+    which the members were not fitted. Without ``held_out`` they see it on the fit rows
+    themselves, each judged by members that did not learn from it."""
 
     fit: Recording
-    held_out: Recording
+    held_out: Recording | None
     copies: Recording | None = None
 
 
@@ -38,8 +45,8 @@ def lessons(
 ) -> tuple[Lessons, Recording]:
     """Also the threshold rows that are left for thresholds."""
     first = next((e for e in estimators if e.learns_from_held_out), None)
-    if first is None:
-        return Lessons(rows.fit, rows.fit), rows.threshold
+    if first is None or (rows.fit.changed is None and crosses(rows.fit, rows.threshold.correct)):
+        return Lessons(rows.fit, None), rows.threshold
     own_seed = first.seed
     own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
     if own is not None and rows.fit.changed is None:
@@ -48,6 +55,16 @@ def lessons(
         kept, apart = copies_apart(rows.fit, own_seed)
         return Lessons(kept, own[0], apart), own[1]
     return Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
+
+
+def crosses(fit: Recording, correct: npt.NDArray[np.bool_]) -> bool:
+    """Do fusions learn from the fit rows, so that all threshold rows set thresholds? Where the
+    model is wrong on them about as often as on threshold rows (n,), of which only this is looked
+    at, its errors there are like those it makes elsewhere; rows that it knows by heart are not."""
+    wrong = ~fit.correct
+    if len(fit) > MOST_CROSSED or wrong.mean() < ALIKE * (~correct).mean():
+        return False
+    return bool(tuning.folds(wrong, 0, fit.groups)) and int(wrong.sum()) >= FEWEST_CROSSED
 
 
 def threshold_halves(

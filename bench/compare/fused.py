@@ -49,6 +49,11 @@ class Fused:
         scores = [j.judge(held_out) for j in self.judges]
         self._combine(scores, ~held_out.correct, held_out.groups)
 
+    def learn_crossed(self, scores: npt.NDArray[np.float64]) -> None:
+        """From the fit rows, of which these are the scores (n, members) by ``cross_fitted``."""
+        fit = self.rows.fit
+        self.fusion.combine(scores, ~fit.correct, self.bill, fit.groups)
+
     def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Groups | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]
         self.fusion.combine(np.column_stack(reals), wrong, self.bill, groups)

@@ -14,9 +14,16 @@ from edgemon.bench.compare.averages import average
 from edgemon.bench.compare.fused import Fused
 from edgemon.bench.compare.judges import POOL, Fitter, Judge, Raw, RecordedRows, Scores
 from edgemon.bench.compare.measures import KINDS, Numbers, measure
+from edgemon.compiler.cross_fitting import cross_fitted
 from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.lessons import FIT_SHARE, divided, learn_share, learns_from_thresholds
+from edgemon.compiler.lessons import (
+    FIT_SHARE,
+    crosses,
+    divided,
+    learn_share,
+    learns_from_thresholds,
+)
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -44,9 +51,9 @@ class Split:
 
 
 class Panel:
-    """The monitors of one case. Fusions learn as ``edgemon compile`` lets them learn: from half of
-    the calibration rows of each split, or, where those are too few, once from a third of the fit
-    rows."""
+    """The monitors of one case. Fusions learn as ``edgemon compile`` lets them learn: once from the
+    fit rows where errors there are like others, else from half of the calibration rows of each
+    split, or, where those are too few, once from a third of the fit rows."""
 
     def __init__(
         self,
@@ -59,11 +66,12 @@ class Panel:
         self.first_is_fixed = first_is_fixed
         self.wrong = rows.wrong
         fewest = min(splits, key=lambda s: int((~self.wrong[s.calibration]).sum()))
+        self._crosses = crosses(rows.fit, ~self.wrong)
         self.learns_from_calibration = learns_from_thresholds(
             ~self.wrong[fewest.calibration], options.target
         )
         self._fitter = self._members = Fitter(rows.fit)
-        if not self.learns_from_calibration:
+        if not (self._crosses or self.learns_from_calibration):
             fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
@@ -104,13 +112,18 @@ class Panel:
 
     def _fusion(self, fusion: MonitorEstimator) -> Document:
         fusion.fit_members(self._members.rows, self._members.fit)
+        crossed = None
+        if self._crosses:
+            crossed = cross_fitted(fusion, self.rows.output, self.rows.fit)
         fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.members_), self.rows)
-        if not self.learns_from_calibration:
+        if crossed is not None:
+            fused.learn_crossed(crossed)
+        elif not self.learns_from_calibration:
             fused.learn_from(self._learn)
         numbers: list[Numbers] = []
         for split in reversed(self.splits):  # so that the first is known at the end
             calibration = split.calibration
-            if self.learns_from_calibration:
+            if self.learns_from_calibration and not self._crosses:
                 calibration, learn = self.halves(split, fusion.seed)
                 fused.learn(learn)
             program = fused.program()

@@ -20,6 +20,7 @@ from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.lessons import Lessons
 from edgemon.compiler.monitors import registry
 from edgemon.compiler.monitors.estimator import SEEDS, MonitorEstimator, Needs
 from edgemon.compiler.monitors.lowering import lowered
@@ -167,7 +168,7 @@ class _Check:
         programs = []
         for fitted in (first, second):
             if fitted.learns_from_held_out:
-                fitting.combine(fitted, "output", rows.threshold)
+                fitting.combine(fitted, "output", Lessons(rows.fit, rows.threshold))
             programs += [_bytes(fitted, rows.fit) for _ in range(2)]
         self.require(programs[0] == programs[1], "lower must give the same program each time")
         self.require(programs[0] == programs[2], "two fits on the same rows must learn the same")

@@ -13,16 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import roc_auc_score
 
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
-from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold
+from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold, odds_against
 from edgemon.compiler.monitors.shared.vectors import joined, joined_values, log_odds_against
-from edgemon.compiler.program.forest import Forest
+from edgemon.compiler.program.forest import Forest, Tree
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics import tuning
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -31,6 +33,12 @@ NO_CLASS = -60.0  # log-probability (nats) of a class without fit rows
 UNIT = 1 << 12  # of whole numbers that leaves hold
 NODE_BYTES = 12  # of a tree on the device: a test and a value
 LARGEST_SUM = 1 << 24  # of leaves: what float32, and so ONNX's trees, add exactly
+LEAVES = (4, 8, 16)  # of a boosted tree, that are tried
+MOST_BYTES = 24 * 1024  # of boosted trees, above which more leaves are not tried
+UNCHOSEN = 8  # where too few errors tell which number is better
+FEWEST_TREES = 15
+SEEN = 0.1  # false alarms up to which errors that are found count: few are ever promised
+MANY_ROWS = 20_000  # of which one fold tells as much
 
 
 class WholeNetworkMonitor(MonitorEstimator):
@@ -101,30 +109,33 @@ class ForestMonitor(WholeNetworkMonitor):
 
 class BoostedOpinionMonitor(WholeNetworkMonitor):
     """Log-odds against the predicted class, of trees that learn from the labels alone. What the
-    network makes of a narrow input would only tell them its opinion once more. ``rule`` is that of
-    ``disagreement.alarm_threshold``."""
+    network makes of a narrow input would only tell them its opinion once more.
+
+    Trees grow leaf by leaf, the one with the largest gain first, to at most ``leaves``. Of 0 it is
+    the number in ``LEAVES`` with which the fit rows' errors are found best out of fold at few false
+    alarms (``SEEN``). ``rule`` is that of ``disagreement.alarm_threshold``."""
 
     kind: ClassVar[str] = "boosted_opinion"
-    limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "max_depth": (1, 8)}
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "leaves": (0, 64)}
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
     needs: ClassVar[Needs] = Needs.CLASSES
     what: ClassVar[str] = "a second classifier, of boosted trees, disagrees"
     source: ClassVar[str] = (
         "Friedman: Greedy Function Approximation, a Gradient Boosting Machine, Annals of "
-        "Statistics 2001"
+        "Statistics 2001; trees leaf by leaf as in Ke et al.: LightGBM, NeurIPS 2017"
     )
 
     def __init__(
         self,
         taps: tuple[str, ...] = (),
-        trees: int = 100,
-        max_depth: int = 3,
+        trees: int = 60,
+        leaves: int = 0,
         rule: str = "mcc",
         seed: int = 0,
     ) -> None:
         self.taps = taps
         self.trees = trees
-        self.max_depth = max_depth
+        self.leaves = leaves
         self.rule = rule
         self.seed = seed
 
@@ -137,37 +148,72 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         labels = np.asarray(recording.labels)
         self.n_classes_ = recording.n_classes
         x = joined_values(recording, self.taps)
+        self.leaves_ = self._chosen_leaves(x, labels, recording)
         self.boosted_ = self._boosted().fit(x, labels)
-        self.start_ = np.atleast_1d(self.boosted_._raw_predict_init(x[:1])[0])
+        self.start_ = np.ravel(self.boosted_._baseline_prediction)
         self.accuracy_ = float(self.boosted_.score(x, labels))
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
     def least_bytes(self, recording: Recording) -> int:
-        """Half of what they take if all trees are as large as the first of each series."""
-        labels = np.asarray(recording.labels)
-        if len(np.unique(labels)) < 2:
-            return 0  # ``fit`` says so
-        first = self._boosted(1).fit(joined_values(recording, self.taps), labels).estimators_
-        nodes = sum(tree.tree_.node_count for tree in first.ravel())
-        return int(nodes) * self.trees * NODE_BYTES // 2
+        return self._bytes(self.leaves or LEAVES[0], recording)
 
-    def _boosted(self, trees: int | None = None) -> GradientBoostingClassifier:
-        return GradientBoostingClassifier(
-            n_estimators=self.trees if trees is None else trees, max_depth=self.max_depth,
-            subsample=0.8, random_state=self.seed,
+    def _bytes(self, leaves: int, recording: Recording) -> int:
+        """Of trees that have as many leaves as they may."""
+        classes = len(np.unique(np.asarray(recording.labels)))
+        return (1 if classes == 2 else classes) * self.trees * (2 * leaves - 1) * NODE_BYTES
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:  # noqa: ARG002
+        """With half of the trees."""
+        if self.trees <= FEWEST_TREES:
+            return None
+        fewer = max(FEWEST_TREES, self.trees // 2)
+        return self.__class__(**{**self.get_params(deep=False), "trees": fewer})
+
+    @property
+    def stored_as(self) -> str:
+        return f"{self.trees} trees a class"
+
+    def _boosted(self) -> HistGradientBoostingClassifier:
+        return HistGradientBoostingClassifier(
+            max_iter=self.trees, max_leaf_nodes=self.leaves_, early_stopping=False,
+            random_state=self.seed,
         )  # fmt: skip
+
+    def _chosen_leaves(self, x: Floats, labels: Integers, recording: Recording) -> int:
+        if self.leaves:
+            return self.leaves
+        tried = [n for n in LEAVES if self._bytes(n, recording) <= MOST_BYTES] or [LEAVES[0]]
+        wrong, predicted = ~recording.correct, recording.predicted
+        folds = tuning.folds(wrong, self.seed, recording.groups)
+        folds = [(learn, judge) for learn, judge in folds if len(np.unique(labels[learn])) > 1]
+        if not folds:
+            return min(tried[-1], UNCHOSEN)
+
+        def worth(leaves: int) -> float:
+            self.leaves_ = leaves
+            parts = []
+            for learn, judge in folds[:1] if len(x) > MANY_ROWS else folds:
+                odds = odds_against(
+                    self._classify(x[learn], labels[learn], x[judge]), predicted[judge]
+                )
+                parts.append(roc_auc_score(wrong[judge], odds, max_fpr=SEEN))
+            return float(np.mean(parts))
+
+        return max(tried, key=worth) if len(tried) > 1 else tried[0]
 
     def _classify(self, x: Floats, labels: Integers, judged: Floats) -> Floats:
         """Trees that learn from rows, on others; see ``disagreement.Classifier``."""
         learned = self._boosted().fit(x, labels)
         scores = np.full((len(judged), self.n_classes_), NO_CLASS)
-        found = learned.predict_log_proba(judged)
-        scores[:, learned.classes_] = np.maximum(found, NO_CLASS)  # it can be as sure as -inf
+        found = learned.decision_function(judged)
+        if found.ndim == 1:  # of the second of two classes
+            found = np.stack([-found, found], axis=1) / 2
+        scores[:, learned.classes_.astype(int)] = np.maximum(found, NO_CLASS)
         return scores
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         x = joined(builder, self.taps)
-        sums = [self._sum(builder, x, k) for k in range(self.boosted_.estimators_.shape[1])]
+        sums = [self._sum(builder, x, k) for k in range(len(self.start_))]
         whole = sums[0]
         for following in sums[1:]:
             whole = builder.node("concat", whole, following)
@@ -189,15 +235,21 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
 
     def _sum(self, builder: Builder, x: int, k: int) -> int:
         """Value id of the k-th series' raw score, in nats."""
-        trees = [t.tree_ for t in self.boosted_.estimators_[:, k]]
-        values = [t.value[:, 0, 0] * self.boosted_.learning_rate for t in trees]
+        nodes = [of_classes[k].nodes for of_classes in self.boosted_._predictors]
+        values = [n["value"] for n in nodes]
         values[0] = values[0] + self.start_[k]
         # A leaf with rows of one class can be worth any number of nats: more than the sum of all
         # trees can hold, and than any other tree could outvote.
-        most = LARGEST_SUM // len(trees)
+        most = LARGEST_SUM // len(nodes)
         leaves = [np.clip(np.rint(v * UNIT), -most, most) for v in values]
-        forest = Forest.from_sklearn(trees, leaves)
-        total = builder.node("trees", x, tables=forest.pack("float64"))
+        trees = [
+            Tree(
+                n["left"], n["right"], n["is_leaf"].astype(bool), n["feature_idx"],
+                n["num_threshold"],
+            )
+            for n in nodes
+        ]  # fmt: skip
+        total = builder.node("trees", x, tables=Forest.from_trees(trees, leaves).pack("float64"))
         return builder.node("scale", total, tables=[np.array([1 / UNIT])])
 
     def reason(self) -> str:
@@ -205,7 +257,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
 
     def details(self) -> dict[str, Any]:
         return {
-            "trees": int(self.boosted_.estimators_.size),
+            "trees": len(self.boosted_._predictors) * len(self.start_),
+            "leaves": self.leaves_,
             "accuracy_on_fit_rows": self.accuracy_,
             "rule": self.rule,
             "threshold": self.threshold_,

@@ -251,6 +251,10 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
             thresholds: how many it will have: 1, or one of each class.
         """
 
+    def leave_out(self, members: Mapping[MonitorEstimator, str]) -> None:
+        """Of ``members_`` those that could not be judged, and why. Raises CompileError if no signal
+        is left."""
+
     def is_kept(self, member: MonitorEstimator) -> bool:
         """Is this one of ``members_`` part of the score that ``combine`` made?"""
         return member.kind in self.weights_

@@ -28,6 +28,18 @@ LEAF_THRESHOLD = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """N nodes in any order, the root first: at an inner one ``x[feature] <= threshold`` goes to
+    ``left``, else to ``right``. Each (N,)."""
+
+    left: Array
+    right: Array
+    is_leaf: npt.NDArray[np.bool_]
+    feature: Array
+    threshold: Array
+
+
 def _kind(dtype: str) -> str:
     return dtype if dtype in ("float32", "float64") else "integer"
 
@@ -94,24 +106,35 @@ class Forest:
         """A real forest of fitted ``sklearn.tree._tree.Tree`` objects; ``values[t][node]`` is the
         value, or the vector of values, that node would have as a leaf of tree t. Thresholds
         are as scikit-learn compares them: with the input rounded to float32."""
+        plain = [
+            Tree(
+                t.children_left, t.children_right, t.children_left < 0, t.feature,
+                _before_rounding(t.threshold),
+            )
+            for t in trees
+        ]  # fmt: skip
+        return cls.from_trees(plain, values)
+
+    @classmethod
+    def from_trees(cls, trees: Sequence[Tree], values: Sequence[Array]) -> Forest:
+        """A real forest; of ``values`` see ``from_sklearn``."""
         rows: list[Row] = []
         roots: list[int] = []
         depths: list[int] = []
         nothing = np.zeros_like(np.asarray(values[0][0], np.float64))
         for tree, leaf_values in zip(trees, values, strict=True):
             roots.append(len(rows))
-            thresholds = _before_rounding(tree.threshold).tolist()
             level, depth = [0], 0
             while level:
                 following = len(rows) + len(level)
                 below: list[int] = []
                 for node in level:
-                    if tree.children_left[node] < 0:
+                    if tree.is_leaf[node]:
                         rows.append((0, np.inf, len(rows), leaf_values[node]))
                     else:
-                        test = int(tree.feature[node]), thresholds[node]
+                        test = int(tree.feature[node]), float(tree.threshold[node])
                         rows.append((*test, following + len(below), nothing))
-                        below += [tree.children_left[node], tree.children_right[node]]
+                        below += [int(tree.left[node]), int(tree.right[node])]
                 level, depth = below, depth + bool(below)
             depths.append(depth)
         return cls.from_rows(rows, roots, depths)

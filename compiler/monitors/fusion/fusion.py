@@ -9,7 +9,7 @@ teach it, and errors bound it (``novelty_weight``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -134,6 +134,15 @@ class FusionMonitor(MonitorEstimator):
                 self.left_out_[member.kind] = str(error)
         self.members_ = tuple(fitted.values())
         self.novelty_ = tuple(found for member, found in fitted.items() if member in self.novelty)
+        self._require_signal()
+
+    def leave_out(self, members: Mapping[MonitorEstimator, str]) -> None:
+        self.left_out_ |= {member.kind: why for member, why in members.items()}
+        self.members_ = tuple(m for m in self.members_ if m not in members)
+        self.novelty_ = tuple(m for m in self.novelty_ if m not in members)
+        self._require_signal()
+
+    def _require_signal(self) -> None:
         if len(self.members_) == len(self.novelty_):
             raise CompileError(
                 f"{self.kind}: no signal can be learned from these fit rows: "

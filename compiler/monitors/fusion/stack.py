@@ -16,13 +16,19 @@ from edgemon.compiler.cost.bill import Cost, flags
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.errors import BudgetError
 from edgemon.compiler.statistics import tuning
-from edgemon.compiler.statistics.intervals import Interval, auroc_interval
+from edgemon.compiler.statistics.intervals import (
+    Interval,
+    auroc_gain,
+    auroc_interval,
+    placements,
+)
 from edgemon.targets import Budget
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 LEAST_GAIN = 0.0005  # of the AUROC, for which one more signal is kept
+ERRORS = 1.0  # standard errors that its gain must have: what is less may be chance
 RIDGE = 1e-3
 TOO_FEW = (
     f"fewer than {tuning.FEWEST_ERRORS} wrong or right held-out rows: signals cannot be compared, "
@@ -131,22 +137,26 @@ def _grow(
     kept: list[int] = []
     joined: dict[int, float] = {}
     tried: dict[int, float] = {}
-    best = 0.0
+    best = np.zeros(0)
+    judged = np.concatenate([wrong[judge] for _, judge in folds])
     while True:
         fitting = [
             i for i in range(surprises.shape[1])
             if i not in kept and together([*kept, i]).fits(budget)
         ]  # fmt: skip
-        found = {i: _out_of_fold(surprises[:, [*kept, i]], wrong, folds) for i in fitting}
+        placed = {i: _out_of_fold(surprises[:, [*kept, i]], wrong, folds) for i in fitting}
+        found = {i: float(places[judged].mean()) for i, places in placed.items()}
         tried.update(found)
         if not found:
             break
         index = max(found, key=lambda i: found[i])
-        if kept and found[index] < best + LEAST_GAIN:
-            break
-        best = found[index]
+        if kept:
+            gain, error = auroc_gain(placed[index], best, judged)
+            if gain < max(LEAST_GAIN, ERRORS * error):
+                break
+        best = placed[index]
         kept.append(index)
-        joined[index] = best
+        joined[index] = found[index]
     return kept, joined, tried
 
 
@@ -168,14 +178,15 @@ def _said(budget: Budget) -> str:
     return " and ".join(filter(None, limits))
 
 
-def _out_of_fold(x: Floats, wrong: Bools, folds: Sequence[tuple[Any, Any]]) -> float:
-    if x.shape[1] == 1:
-        return float(roc_auc_score(wrong, x[:, 0]))
-    parts = [
-        roc_auc_score(wrong[judge], x[judge] @ stack_weights(x[learn], wrong[learn]))
+def _out_of_fold(x: Floats, wrong: Bools, folds: Sequence[tuple[Any, Any]]) -> Floats:
+    """Placements of the rows of each fold among themselves, fold by fold."""
+    alone = x.shape[1] == 1
+    return np.concatenate([
+        placements(
+            x[judge, 0] if alone else x[judge] @ stack_weights(x[learn], wrong[learn]), wrong[judge]
+        )
         for learn, judge in folds
-    ]
-    return float(np.mean(parts))
+    ])  # fmt: skip
 
 
 def stack_weights(surprises: Floats, wrong: Bools) -> Floats:

@@ -11,6 +11,7 @@ from edgemon.compiler import fitting
 from edgemon.compiler.checks import check_monitor
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.lessons import Lessons
 from edgemon.compiler.monitors import MONITORS, MonitorEstimator, parse
 from edgemon.compiler.monitors.lowering import lowered
 from edgemon.compiler.monitors.output_scores import OUTPUT_SCORES
@@ -81,7 +82,7 @@ def test_it_keeps_the_contract(estimator: MonitorEstimator) -> None:
 def test_whose_threshold_is_the_methods_own(estimator: MonitorEstimator, splits: Parts) -> None:
     estimator.fit(splits.fit)
     if estimator.learns_from_held_out:
-        fitting.combine(estimator, "output", splits.threshold)
+        fitting.combine(estimator, "output", Lessons(splits.fit, splits.threshold))
     (score,) = lowered([estimator], splits.fit.taps, "output").scores
     assert (score.alarm_above is not None) == (estimator.kind in OWN_RULE)
 

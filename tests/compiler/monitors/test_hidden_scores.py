@@ -125,8 +125,26 @@ def test_a_class_without_correct_rows_borrows_prototypes(rows: Recording) -> Non
 
 def test_boosted_opinion_is_that_of_scikit_learn(rows: Recording) -> None:
     monitor = MONITORS["boosted_opinion"](taps=("features",), trees=10).fit(rows)
-    log_p = monitor.boosted_.predict_log_proba(rows.features("features"))
+    log_p = np.log(monitor.boosted_.predict_proba(rows.features("features")))
     np.testing.assert_allclose(real_scores(monitor, rows), against(log_p, rows), atol=0.02)
+
+
+def test_boosted_trees_of_two_classes_are_those_of_scikit_learn(rows: Recording) -> None:
+    two = rows.take(np.flatnonzero((np.asarray(rows.labels) < 2) & (rows.predicted < 2)))
+    monitor = MONITORS["boosted_opinion"](taps=("features",), trees=10).fit(two)
+    odds = monitor.boosted_.decision_function(two.features("features"))
+    wanted = np.where(two.predicted == 1, -odds, odds)
+    np.testing.assert_allclose(real_scores(monitor, two), wanted, atol=0.02)
+
+
+def test_few_fit_rows_get_small_trees_and_noise_no_large_ones(rows: Recording) -> None:
+    x = rows.features("features")
+    inside = (np.floor(x[:, :4] * 2).astype(int).sum(axis=1) % 2).astype(bool)
+    hard = replace(rows, labels=np.where(inside, rows.predicted, (rows.predicted + 1) % CLASSES))
+    monitor = MONITORS["boosted_opinion"]
+    assert monitor(taps=("features",)).fit(rows.take(np.arange(200))).leaves_ <= 8
+    assert monitor(taps=("features",), trees=5).fit(hard).leaves_ == 16
+    assert monitor(taps=("features",), leaves=3).fit(rows).leaves_ == 3
 
 
 def test_forest_is_that_of_scikit_learn(rows: Recording) -> None:
@@ -152,6 +170,9 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
     monitor._fit(
         Made(
             labels=labels,
+            predicted=labels,
+            correct=np.ones(len(x), bool),
+            groups=None,
             n_classes=3,
             taps=builder.taps,
             width=lambda _names: 4,

@@ -229,6 +229,7 @@ def test_fusions_learn_from_whole_groups(make: Make, monkeypatch: pytest.MonkeyP
         return combine(self, scores, wrong, sizes, groups, **settings)
 
     monkeypatch.setattr(FusionMonitor, "combine", listening)
+    monkeypatch.setattr(lessons, "MOST_CROSSED", 0)
     fitted = fitting.fit_monitors(
         [fusion], "output", splits, FalseAlarmPromise(), rule="guaranteed"
     )

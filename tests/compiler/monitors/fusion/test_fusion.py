@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from edgemon import targets
-from edgemon.compiler import fitting
+from edgemon.compiler import fitting, lessons
 from edgemon.compiler.cost.bill import Bill, Cost
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
@@ -323,6 +323,7 @@ def test_the_score_is_the_sum_of_the_terms(
 ) -> None:
     """The device's score, in nats, is what the signals of the explanation add up to."""
     monkeypatch.setattr(stack, "LEAST_GAIN", -1)  # a fusion of one signal has its score
+    monkeypatch.setattr(stack, "ERRORS", -100)
     monitor = fusion(kind)
     fitted = fitting.fit_monitors([monitor], "output", splits, FalseAlarmPromise())
     found = evaluate(fitted.program, splits.test)
@@ -368,8 +369,11 @@ def test_a_signal_alone_keeps_its_own_score(splits: Parts) -> None:
     assert len(np.unique(fused)) > 10 * STEPS
 
 
-def test_few_threshold_rows_are_left_to_the_promise(splits: Parts) -> None:
+def test_few_threshold_rows_are_left_to_the_promise(
+    splits: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Then the fusion learns from fit rows that its members have not seen."""
+    monkeypatch.setattr(lessons, "MOST_CROSSED", 0)
     few = splits.threshold.take(np.arange(100))
     rows = replace(splits, threshold=few)
     fitted = fitting.fit_monitors([fusion("errors")], "output", rows, FalseAlarmPromise())
