@@ -62,11 +62,16 @@ def compile(
         X: rows or images (n, ...): an array, a frame of pandas or polars, or, without ``y``, what
             ``compile --data`` takes (a file, a folder of images by class).
         y: labels (n,), numbers or names.
-        fit, calibrate, test: instead of ``X`` and ``y``, parts of one's own: pairs (X, y), or what
-            ``--fit``, ``--calibrate`` and ``--test`` take.
-        monitor, false_alarm, confidence, preprocess, classes: as the command takes them; further
-            ``options`` are fields of ``compiler.options.Options``, as ``budget_kb=16``.
+        fit: instead of ``X`` and ``y``, parts of one's own: a pair (X, y), or what ``--fit`` takes.
+        calibrate: the same to set thresholds on.
+        test: the same to measure on.
+        monitor: as ``--monitor`` takes it.
+        false_alarm: as ``--false-alarm`` takes it, and so on.
+        confidence: of the promise.
+        preprocess: what is done to rows before the model, as ``scale=1/255``.
+        classes: names of the model's classes, in its order.
         verbose: show progress, tables and notes. Warnings are always given, as ``EdgemonWarning``.
+        options: further ones, fields of ``compiler.options.Options``, as ``budget_kb=16``.
 
     Raises EdgemonError in one sentence, as the command does.
     """
