@@ -177,6 +177,9 @@ def compare(
         float, typer.Option(help="Promise: at most this share of right answers alarms.")
     ] = 0.05,
     confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
+    signals: Annotated[
+        bool, typer.Option("--signals", help="Also what each signal of a fusion is worth.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
     scheduler: Scheduler = "local",
     jobs: Jobs = 1,
@@ -198,7 +201,9 @@ def compare(
     with stored(Engine(scheduler, jobs), store) as (engine, folder):
         document = run_comparison(
             spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
-            options=PanelOptions(FalseAlarmPromise(false_alarm, confidence), seed, workers),
+            options=PanelOptions(
+                FalseAlarmPromise(false_alarm, confidence), seed, workers, signals
+            ),
             engine=engine, store=folder, reporter=terminal,
         )  # fmt: skip
     show(terminal, document)

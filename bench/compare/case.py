@@ -14,6 +14,7 @@ from edgemon.bench.compare.read_by_references import Reads
 from edgemon.bench.compare.recorder import CaseRecorder, with_taps
 from edgemon.bench.compare.reference_panel import judge_references
 from edgemon.bench.compare.rows import CaseRows, load_rows
+from edgemon.bench.compare.signals import signal_table
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.data.classes import label_map
@@ -53,7 +54,13 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
                 progress(done, len(estimators))
         with reporter.stage(f"{case.name}: judging references"):
             references = judge_references(panel, reads, case.references)
-        judged = [content for content in found.values() if "program" in content]
+        if options.signals:
+            for name, estimator in estimators.items():
+                if estimator.learns_from_held_out and "left_out" not in found[name]:
+                    with reporter.stage(f"{case.name}: signals of {name}") as progress:
+                        found[name]["signal_table"] = signal_table(panel, estimator, progress)
+        rows_of_signals = [r for c in found.values() for r in c.get("signal_table", ())]
+        judged = [c for c in (*found.values(), *rows_of_signals) if "program" in c]
         with reporter.stage(f"{case.name}: timing") as progress:
             programs = [content.pop("program") for content in judged]
             times = costs.nanoseconds(programs, rows.pool[0], progress)

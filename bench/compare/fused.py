@@ -8,6 +8,7 @@ the nodes behind the members' scores are evaluated, for those scores are known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.recording.recording import Recording
 
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +36,25 @@ class Fused:
     judges: tuple[Judge, ...]
     rows: RecordedRows
     bill: Bill  # of the members, in that order
+    crossed: Floats | None = None  # (fit rows, members) by ``cross_fitted``
 
     @classmethod
-    def of(cls, fusion: MonitorEstimator, judges: tuple[Judge, ...], rows: RecordedRows) -> Fused:
+    def of(
+        cls, fusion: MonitorEstimator, judges: tuple[Judge, ...], rows: RecordedRows,
+        crossed: Floats | None = None,
+    ) -> Fused:  # fmt: skip
         program, _ = lowered(fusion.members_, rows.fit.taps, rows.output).represented()
-        return cls(fusion, judges, rows, Bill(program, costs.times()))
+        return cls(fusion, judges, rows, Bill(program, costs.times()), crossed)
+
+    def without(self, position: int) -> Fused:
+        """The same without one of its members; nothing is learned yet."""
+        rest = copy(self.fusion)
+        left = [i for i in range(len(self.judges)) if i != position]
+        rest.members_ = tuple(self.fusion.members_[i] for i in left)
+        rest.novelty_ = tuple(m for m in rest.members_ if self.fusion.is_novelty(m))
+        rest.left_out_ = dict(self.fusion.left_out_)
+        crossed = None if self.crossed is None else self.crossed[:, left]
+        return Fused.of(rest, tuple(self.judges[i] for i in left), self.rows, crossed)
 
     def learn(self, index: npt.NDArray[np.int64]) -> None:
         """From these rows of the pool."""
@@ -49,10 +65,10 @@ class Fused:
         scores = [j.judge(held_out) for j in self.judges]
         self._combine(scores, ~held_out.correct, held_out.groups)
 
-    def learn_crossed(self, scores: npt.NDArray[np.float64]) -> None:
-        """From the fit rows, of which these are the scores (n, members) by ``cross_fitted``."""
+    def learn_crossed(self) -> None:
+        """From the fit rows, by the scores of members that were not fitted on them."""
         fit = self.rows.fit
-        self.fusion.combine(scores, ~fit.correct, self.bill, fit.groups)
+        self.fusion.combine(self.crossed, ~fit.correct, self.bill, fit.groups)
 
     def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Groups | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]

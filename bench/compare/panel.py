@@ -40,6 +40,7 @@ class PanelOptions:
     target: FalseAlarmPromise = field(default_factory=FalseAlarmPromise)
     seed: int = 0
     workers: int = 2
+    signals: bool = False  # of fusions: what each is worth, alone and in the fusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,17 @@ class Split:
 
     calibration: Indices
     test: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A fusion on all splits: ``program`` and ``scores`` of the first, ``numbers`` of each, and
+    which signals it ``kept`` in each."""
+
+    program: Program
+    scores: Scores
+    numbers: list[Numbers]
+    kept: list[frozenset[str]]
 
 
 class Panel:
@@ -75,6 +87,7 @@ class Panel:
             fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
+        self._fused: dict[int, Fused] = {}  # by their fusions, which their callers keep alive
 
     def judge(self, estimator: MonitorEstimator) -> Document:
         """Bytes and numbers of a monitor, the ``program`` to be timed, or why it is left out."""
@@ -87,21 +100,25 @@ class Panel:
 
     def _single(self, estimator: MonitorEstimator) -> Document:
         alone = self._judge(self._fitter.fit(estimator))
-        numbers = [
+        numbers = self.numbers_of(alone)
+        raw = None
+        if alone.ranked is not None:
+            raw = average([self._raw(alone, s) for s in self.splits], self.options.seed)
+        return {
+            **self.document(alone.ranked or alone.program, alone.scores, numbers),
+            "ties_broken": alone.ranked is not None,
+            "raw_certified": raw,
+        }
+
+    def numbers_of(self, alone: Judge) -> list[Numbers]:
+        """Of a monitor by itself, a split each."""
+        return [
             measure(
                 alone.scores, alone.certified_scores, self.wrong, s.calibration, s.test,
                 alone.own_threshold, self.options.target,
             )
             for s in self.splits
         ]  # fmt: skip
-        raw = None
-        if alone.ranked is not None:
-            raw = average([self._raw(alone, s) for s in self.splits], self.options.seed)
-        return {
-            **self._document(alone.ranked or alone.program, alone.scores, numbers),
-            "ties_broken": alone.ranked is not None,
-            "raw_certified": raw,
-        }
 
     def _raw(self, judge: Judge, split: Split) -> Numbers:
         """What a ranked score is worth without the softmax."""
@@ -111,20 +128,35 @@ class Panel:
         )  # fmt: skip
 
     def _fusion(self, fusion: MonitorEstimator) -> Document:
-        fusion.fit_members(self._members.rows, self._members.fit)
-        crossed = None
-        if self._crosses:
-            crossed = cross_fitted(fusion, self.rows.output, self.rows.fit)
-        fused = Fused.of(fusion, tuple(self._judge(m) for m in fusion.members_), self.rows)
-        if crossed is not None:
-            fused.learn_crossed(crossed)
+        learned = self.learned(self.fused(fusion))
+        return {
+            **self.document(learned.program, learned.scores, learned.numbers),
+            "signals": [{"signal": k, "weight": w} for k, w in fusion.weights_.items()],
+        }
+
+    def fused(self, fusion: MonitorEstimator) -> Fused:
+        """Its members are fitted, what it learns from held-out rows is not learned yet."""
+        if id(fusion) not in self._fused:
+            fusion.fit_members(self._members.rows, self._members.fit)
+            crossed = None
+            if self._crosses:
+                crossed = cross_fitted(fusion, self.rows.output, self.rows.fit)
+            judges = tuple(self._judge(m) for m in fusion.members_)
+            self._fused[id(fusion)] = Fused.of(fusion, judges, self.rows, crossed)
+        return self._fused[id(fusion)]
+
+    def learned(self, fused: Fused) -> Learned:
+        """A fusion on all splits."""
+        if fused.crossed is not None:
+            fused.learn_crossed()
         elif not self.learns_from_calibration:
             fused.learn_from(self._learn)
         numbers: list[Numbers] = []
+        kept: list[frozenset[str]] = []
         for split in reversed(self.splits):  # so that the first is known at the end
             calibration = split.calibration
-            if self.learns_from_calibration and not self._crosses:
-                calibration, learn = self.halves(split, fusion.seed)
+            if self.learns_from_calibration and fused.crossed is None:
+                calibration, learn = self.halves(split, fused.fusion.seed)
                 fused.learn(learn)
             program = fused.program()
             scores = fused.scores(program)
@@ -133,10 +165,8 @@ class Panel:
                     scores, scores, self.wrong, calibration, split.test, None, self.options.target
                 )
             )
-        return {
-            **self._document(program, scores, numbers[::-1]),
-            "signals": [{"signal": k, "weight": w} for k, w in fusion.weights_.items()],
-        }
+            kept.append(frozenset(fused.fusion.weights_))
+        return Learned(program, scores, numbers[::-1], kept[::-1])
 
     def halves(self, split: Split, seed: int) -> tuple[Indices, Indices]:
         """Calibration rows that set thresholds, and those from which a fusion learns."""
@@ -149,7 +179,7 @@ class Panel:
             self._judges[id(fitted)] = Judge.of(fitted, self.rows, self.options.target)
         return self._judges[id(fitted)]
 
-    def _document(self, program: Program, scores: Scores, numbers: list[Numbers]) -> Document:
+    def document(self, program: Program, scores: Scores, numbers: list[Numbers]) -> Document:
         """``program`` (the one that is certified) and ``scores`` are those of the first split."""
         return {
             "program": program,

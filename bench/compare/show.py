@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from edgemon.bench.compare.cells import as_means, interval, no_limit, value
 from edgemon.bench.compare.measures import CERTIFIED, OWN, TUNED
+from edgemon.bench.compare.show_signals import signals
 from edgemon.compiler.terminal import Terminal
 
 Document = dict[str, Any]
@@ -52,7 +54,7 @@ def _case(terminal: Terminal, case: Document) -> None:
             f"mean of {case['resplits']} resplits; the interval is of the mean, over resplits",
         )  # fmt: skip
     if case["fixed_split"]:
-        fixed = {name: _as_means(m["fixed"]) for name, m in named}
+        fixed = {name: as_means(m["fixed"]) for name, m in named}
         _quality(terminal, fixed, "fixed split; the interval is for new test rows")
     sets = list(rows["novel"])
     terminal.table(
@@ -62,20 +64,23 @@ def _case(terminal: Terminal, case: Document) -> None:
             (
                 m["monitor"], m["bytes"], round(m["nanoseconds"]), _whole(m["estimated_ns"]),
                 f"{m['share_of_model']:.2%}",
-                *_novelty(m["resplits"] or _as_means(m["fixed"]), sets),
+                *_novelty(m["resplits"] or as_means(m["fixed"]), sets),
             )
             for m in judged
         ]
         + [
             (
                 no_limit(r), *[None] * 4,
-                *_novelty(r["resplits"] or _as_means(r["fixed"]), sets),
+                *_novelty(r["resplits"] or as_means(r["fixed"]), sets),
             )
             for r in references
         ],
         title="cost, and novel rows",
     )  # fmt: skip
     _references(terminal, case)
+    for m in judged:
+        if "signal_table" in m:
+            signals(terminal, m, references, sets)
     second = [m["monitor"] for m in judged if m["second_inference"]]
     if second:
         terminal.note(
@@ -104,11 +109,6 @@ def _case(terminal: Terminal, case: Document) -> None:
             terminal.note(f"{m['monitor']} is left out: {m['left_out']}")
         for signal in m.get("signals", []):
             terminal.note(f"{m['monitor']}: {signal['weight']:.2f} x {signal['signal']}")
-
-
-def no_limit(reference: Document) -> str:
-    """How a reference is called beside monitors."""
-    return f"no limit: {reference['reference']}"
 
 
 def _references(terminal: Terminal, case: Document) -> None:
@@ -172,7 +172,7 @@ def _group(terminal: Terminal, group: Document) -> None:
 def _at_threshold(found: Document, kind: str) -> tuple[Any, ...]:
     keys = (f"{kind}.{key}" for key in ("false_alarms", "caught"))
     mcc = f"{kind}.mcc"
-    return (_value(found, mcc), _interval(found, mcc), *(_value(found, key) for key in keys))
+    return (value(found, mcc), interval(found, mcc), *(value(found, key) for key in keys))
 
 
 def _quality(
@@ -183,11 +183,11 @@ def _quality(
         QUALITY,
         [
             (
-                name, _value(found, "auroc"), _value(found, "aupr"),
-                _value(found, f"{CERTIFIED}.mcc"),
-                _interval(found, f"{CERTIFIED}.mcc") + _partial(found, every),
-                _value(found, f"{CERTIFIED}.false_alarms"), _value(found, f"{CERTIFIED}.caught"),
-                _value(found, f"{OWN}.mcc"), _value(found, f"{TUNED}.mcc"),
+                name, value(found, "auroc"), value(found, "aupr"),
+                value(found, f"{CERTIFIED}.mcc"),
+                interval(found, f"{CERTIFIED}.mcc") + _partial(found, every),
+                value(found, f"{CERTIFIED}.false_alarms"), value(found, f"{CERTIFIED}.caught"),
+                value(found, f"{OWN}.mcc"), value(found, f"{TUNED}.mcc"),
             )
             for name, found in means.items()
         ],
@@ -205,25 +205,6 @@ def _novelty(found: Document, sets: Sequence[str]) -> list[Any]:
         return []
     scod = f"{CERTIFIED}.scod_mcc"
     return [
-        _value(found, scod), _interval(found, scod),
-        *(_value(found, f"novelty.{name}") for name in sets),
+        value(found, scod), interval(found, scod),
+        *(value(found, f"novelty.{name}") for name in sets),
     ]  # fmt: skip
-
-
-def _as_means(fixed: Document) -> Document:
-    """A fixed split in the form of means."""
-    return {
-        key: {"mean": value, "interval": fixed.get(f"{key}_interval")}
-        for key, value in fixed.items()
-        if not key.endswith("_interval")
-    }
-
-
-def _value(found: Document, key: str) -> float | None:
-    value = found.get(key, {}).get("mean")
-    return None if value is None else round(float(value), 3)
-
-
-def _interval(found: Document, key: str) -> str:
-    value = found.get(key, {}).get("interval")
-    return "" if value is None else f"[{value[0]:.3f}, {value[1]:.3f}]"
