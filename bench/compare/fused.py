@@ -65,10 +65,10 @@ class Fused:
         scores = [j.judge(held_out) for j in self.judges]
         self._combine(scores, ~held_out.correct, held_out.groups)
 
-    def learn_crossed(self) -> None:
-        """From the fit rows, by the scores of members that were not fitted on them."""
+    def learn_crossed(self, crossed: Floats) -> None:
+        """From the fit rows, by scores (n, members) of members that were not fitted on them."""
         fit = self.rows.fit
-        self.fusion.combine(self.crossed, ~fit.correct, self.bill, fit.groups)
+        self.fusion.combine(crossed, ~fit.correct, self.bill, fit.groups)
 
     def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Groups | None = None) -> None:
         reals = [j.represented.real(s) for j, s in zip(self.judges, scores, strict=True)]

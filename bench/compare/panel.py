@@ -87,7 +87,7 @@ class Panel:
             fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
-        self._fused: dict[int, Fused] = {}  # by their fusions, which their callers keep alive
+        self._fused: dict[int, Fused] = {}  # by their fusions, which they keep alive
 
     def judge(self, estimator: MonitorEstimator) -> Document:
         """Bytes and numbers of a monitor, the ``program`` to be timed, or why it is left out."""
@@ -148,18 +148,22 @@ class Panel:
     def learned(self, fused: Fused) -> Learned:
         """A fusion on all splits."""
         if fused.crossed is not None:
-            fused.learn_crossed()
+            fused.learn_crossed(fused.crossed)
         elif not self.learns_from_calibration:
             fused.learn_from(self._learn)
+        anew = self.learns_from_calibration and fused.crossed is None
+        if not anew:
+            program = fused.program()
+            scores = fused.scores(program)
         numbers: list[Numbers] = []
         kept: list[frozenset[str]] = []
         for split in reversed(self.splits):  # so that the first is known at the end
             calibration = split.calibration
-            if self.learns_from_calibration and fused.crossed is None:
+            if anew:
                 calibration, learn = self.halves(split, fused.fusion.seed)
                 fused.learn(learn)
-            program = fused.program()
-            scores = fused.scores(program)
+                program = fused.program()
+                scores = fused.scores(program)
             numbers.append(
                 measure(
                     scores, scores, self.wrong, calibration, split.test, None, self.options.target
