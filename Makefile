@@ -74,6 +74,9 @@ coverage: system $(DEV)/installed
 same-artifacts: $(DEV)/installed $(ENVS)/at-$(BEFORE)/installed
 	$(DEV)/bin/python -m tests.same_artifacts $(abspath $(ENVS)/at-$(BEFORE))
 
+docs: $(DEV)/installed
+	EDGEMON_EXECUTE_NOTEBOOKS=1 NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
+
 # A cross compiler is enough for the other architecture: the extension uses Python's stable ABI.
 wheels: $(DEV)/installed
 	rm -rf build/wheels $(OUT)/wheels

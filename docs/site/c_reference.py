@@ -52,7 +52,9 @@ def page(header: str) -> str:
         for entry in (e for e in found if SECTIONS[e.kind] == section):
             title = ", ".join(f"`{name}`" for name in entry.names)
             said = f"{entry.said}\n\n" if entry.said else ""
-            parts.append(f"### {title} {{ #{entry.names[0]} }}\n\n{said}```c\n{entry.code}\n```\n")
+            more = "".join(f'<span id="{name}"></span>' for name in entry.names[1:])
+            head = f"### {title} {{ #{entry.names[0]} }}\n\n{more}\n\n"
+            parts.append(f"{head}{said}```c\n{entry.code}\n```\n")
     return "\n".join(parts)
 
 
