@@ -49,9 +49,8 @@ def fit_monitors(
 ) -> Fitted:
     """Fit on the fit rows, set thresholds on the threshold rows, assess on the test rows.
 
-    Fusions learn their weights from half of the threshold rows, and all thresholds are then
-    calibrated on the other half; where those would be too few for the promise, of a class too
-    with ``per_class``, fusions learn from a third of the fit rows instead.
+    Fusions learn from the fit rows or from a part of the threshold rows, see ``lessons``, and all
+    thresholds are calibrated on the rest of these.
 
     Args:
         output: name of the tap with the model's output, whose argmax is the prediction.
@@ -113,6 +112,7 @@ def combine(
     """Teach a fusion, whose members are fitted, what their device scores mean on rows on which they
     were not; ``times`` of the device, if they are known; ``per_class``: will it have a threshold a
     class?"""
+    fusion.learned_from_ = taught.said
     rows, copies = taught.held_out or taught.fit, taught.copies
     parts = [rows] if copies is None else [rows, copies]
     if taught.held_out is None:

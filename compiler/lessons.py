@@ -39,6 +39,14 @@ class Lessons:
     held_out: Recording | None
     copies: Recording | None = None
 
+    @property
+    def said(self) -> str:
+        """Which rows teach a fusion, for people."""
+        if self.held_out is None:
+            return f"all {len(self.fit):,} fit rows, each judged by signals fitted without it"
+        part = f"{len(self.held_out):,} rows on which no signal was fitted"
+        return part if self.copies is None else f"{part}, and {len(self.copies):,} changed copies"
+
 
 def lessons(
     estimators: Sequence[MonitorEstimator], rows: Splits[Recording], promise: Promise, seed: int

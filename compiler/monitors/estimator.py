@@ -108,6 +108,7 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     members_: tuple[MonitorEstimator, ...] = ()  # the fitted ones
     left_out_: Mapping[str, str] = MappingProxyType({})  # why, by kind
     weights_: Mapping[str, float] = MappingProxyType({})  # of members in the score, by kind
+    learned_from_: str = ""  # which rows taught it the weights, for people
 
     def analyse(self, model: Model) -> Analysis:  # noqa: ARG002 - a hook
         """Look at the model itself, before anything is recorded."""

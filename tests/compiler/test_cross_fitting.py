@@ -80,8 +80,10 @@ def test_all_threshold_rows_set_thresholds_where_fusions_learn_from_fit_rows(
     taught, held_out = lessons([fusion()], splits, FalseAlarmPromise(), 0)
     assert taught.held_out is None
     assert len(held_out) == 900
-    fitted = fitting.fit_monitors([fusion()], "output", splits, FalseAlarmPromise())
+    found = fusion()
+    fitted = fitting.fit_monitors([found], "output", splits, FalseAlarmPromise())
     assert len(fitted.threshold_rows) == 900
+    assert found.details()["learned_from"].startswith("all 900 fit rows")
 
 
 def test_rows_that_the_model_knows_by_heart_teach_no_weights(splits: Parts) -> None:

@@ -285,6 +285,7 @@ class FusionMonitor(MonitorEstimator):
                 {"signal": t.member.kind, "weight": t.weight, "learned": not t.novelty}
                 for t in self.terms_
             ],
+            "learned_from": self.learned_from_,
             "selection": [c.to_json() for c in self.choices_],
             **{t.member.kind: t.member.details() for t in self.terms_},
             **({"left_out": self.left_out_} if self.left_out_ else {}),
