@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(epilog="edgemon alocc train MODEL.tflite --data DATA.npz --out companion.tflite")
 def train(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The classifier.")],
     data: Annotated[str, typer.Option(help=f"Labelled images to learn from: {DATA_HELP}.")],
@@ -66,7 +66,9 @@ def train(
     terminal.document(document)
 
 
-@app.command()
+@app.command(
+    epilog="edgemon alocc study SPEC.toml --root DATA --case NAME --companion C.tflite",
+)
 def study(
     spec: Annotated[
         Path, typer.Argument(metavar="SPEC.toml", help="Models, data, faults, as farm takes them.")

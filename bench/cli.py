@@ -24,17 +24,34 @@ app = typer.Typer()
 
 
 app.add_typer(alocc_cli.app)
-app.command()(bench)
-app.command()(farm)
-app.command()(robustness)
-app.command(name="accuracy-study")(accuracy_study)
-app.command(name="accuracy-drive")(accuracy_drive)
-app.command(name="accuracy-signals")(accuracy_signals)
-app.command(name="trust-study")(trust_study)
-app.command(name="odin-study")(odin_study)
+app.command(epilog="edgemon bench BUNDLE --data DATA.npz --budget overhead=1.02,flash_bytes=65536")(
+    bench
+)
+app.command(epilog="edgemon farm SPEC.toml --root DATA --out FOLDER")(farm)
+app.command(epilog="edgemon robustness BUNDLE --data DATA.npz --html robustness.html")(robustness)
+app.command(
+    name="accuracy-study",
+    epilog="edgemon accuracy-study SPEC.toml --root DATA",
+)(accuracy_study)
+app.command(
+    name="accuracy-drive",
+    epilog="edgemon accuracy-drive BUNDLE --data ROWS.npz --out drive",
+)(accuracy_drive)
+app.command(
+    name="accuracy-signals",
+    epilog="edgemon accuracy-signals BUNDLE --reference REFERENCE.npz --data FIELD.npz",
+)(accuracy_signals)
+app.command(
+    name="trust-study",
+    epilog="edgemon trust-study SPEC.toml --root DATA",
+)(trust_study)
+app.command(
+    name="odin-study",
+    epilog="edgemon odin-study MODEL.tflite --data DATA.npz --novel OTHER.npz",
+)(odin_study)
 
 
-@app.command(name="bit-flips")
+@app.command(name="bit-flips", epilog="edgemon bit-flips BUNDLE --data DATA.npz")
 def bit_flips(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Rows or images to judge, as `compile --data` takes.")],
@@ -57,7 +74,7 @@ def bit_flips(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon evaluate verdicts.jsonl --json")
 def evaluate(
     files: Annotated[
         list[Path],
@@ -80,7 +97,7 @@ def evaluate(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon replicate bench/replicate/trustdnn.toml --root DATA --out results")
 def replicate(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data sets and models.")],
     out: Annotated[Path, typer.Option(help="Folder for the verdict files and the chart.")],
@@ -121,7 +138,10 @@ def replicate(
     terminal.document(document)
 
 
-@app.command(name="density-curve")
+@app.command(
+    name="density-curve",
+    epilog="edgemon density-curve MODEL.tflite --fit TRAIN.npz --test TEST.npz",
+)
 def density_curve(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="As `compile` takes it.")],
     fit: Annotated[str, typer.Option(help="Rows for densities and for the choice of layers.")],
@@ -163,7 +183,7 @@ def density_curve(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon compare bench/compare/cifar10.toml --root DATA --markdown")
 def compare(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Models, data, monitors.")],
     root: Annotated[
@@ -210,7 +230,7 @@ def compare(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon guarantee BUNDLE --data DATA.npz --resplits 200")
 def guarantee(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Labelled rows, as `compile --data` takes.")],
@@ -240,7 +260,7 @@ def guarantee(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon redraws --redraws 200")
 def redraws(
     count: Annotated[int, typer.Option("--redraws", min=10, help="How often data is drawn.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the data.")] = 0,
@@ -258,7 +278,7 @@ def redraws(
     terminal.document(document)
 
 
-@app.command(name="class-sweep")
+@app.command(name="class-sweep", epilog="edgemon class-sweep --markdown")
 def class_sweep(
     classes: Annotated[
         str, typer.Option(help="Numbers of classes, as 2,10,1001.")
@@ -282,7 +302,7 @@ def class_sweep(
     terminal.document(document)
 
 
-@app.command()
+@app.command(epilog="edgemon shift BUNDLE --data DATA.npz")
 def shift(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Labelled images, as `compile --data` takes them.")],
@@ -317,7 +337,10 @@ def shift(
     terminal.document(document)
 
 
-@app.command(name="fleet-simulation")
+@app.command(
+    name="fleet-simulation",
+    epilog="edgemon fleet-simulation BUNDLE --data CLEAN.npz --drifted FOG.npz --out logs",
+)
 def fleet_simulation(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Rows that all devices draw, as `compile --data`.")],
@@ -343,7 +366,7 @@ def fleet_simulation(
     terminal.document(document)
 
 
-@app.command(name="op-times")
+@app.command(name="op-times", epilog="edgemon op-times --toml >> my-board.toml")
 def op_times(
     toml: Annotated[
         bool, typer.Option("--toml", help="Print the section of a target profile instead.")
@@ -367,7 +390,7 @@ def op_times(
     terminal.document(found.to_json())
 
 
-@app.command(name="op-bounds")
+@app.command(name="op-bounds", epilog="edgemon op-bounds --target cortex-m4f")
 def op_bounds(
     cc: Annotated[str | None, typer.Option("--cc", help="C compiler; default cc.")] = None,
     only: Annotated[str, typer.Option("--only", help="Only ops whose name contains this.")] = "",
@@ -409,7 +432,7 @@ def op_bounds(
     terminal.document(study.to_json(found))
 
 
-@app.command()
+@app.command(epilog="edgemon scaling --plot growth.svg")
 def scaling(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the sweeps: a file that ends in .svg, .png or .pdf.")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from edgemon.compiler.commands.command import PANEL_OF, PANELS
 from edgemon.compiler.commands.root import app
+from tests.docs.commands import split
 
 ROOT = typer.main.get_command(app)
 
@@ -57,3 +61,40 @@ def test_inspect_shows_whole_names() -> None:
 )
 def test_a_typo_is_answered_with_what_is_near(arguments: tuple[str, ...], says: str) -> None:
     assert says in CliRunner().invoke(app, [*arguments]).stderr
+
+
+def leaves(node: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All commands, by the words that name them."""
+    for name, command in getattr(node, "commands", {}).items():
+        yield from leaves(command, (*path, name))
+    if not hasattr(node, "commands"):
+        yield path, node
+
+
+@pytest.mark.parametrize(("path", "command"), list(leaves()), ids=lambda p: str(p)[:40])
+def test_every_command_has_an_example_that_can_be_typed(
+    path: tuple[str, ...], command: Any
+) -> None:
+    shown = helped(*path, "-h")
+    lines = shown.partition("Example:\n")[2].splitlines()
+    assert lines
+    for line in lines:
+        assert len(line) <= 80
+        start, *words = split(line)
+        assert start == "edgemon"
+        assert tuple(words[: len(path)]) == path
+        command.make_context(path[-1], words[len(path) :])
+
+
+def test_options_of_a_large_command_are_in_groups() -> None:
+    shown = helped("compile", "-h")
+    titles = re.findall(r"(?m)^(\S.*):$", shown)
+    assert titles[:2] == ["Arguments", "Rows"]
+    assert titles[-2:] == ["Options", "Example"]
+    for param in ROOT.commands["compile"].params:  # type: ignore[attr-defined]
+        if param.param_type_name == "option":
+            assert param.name in {*PANEL_OF, "seed"}, "give it a group in commands/command.py"
+
+
+def test_a_name_is_in_one_group() -> None:
+    assert len(PANEL_OF) == sum(map(len, PANELS.values()))

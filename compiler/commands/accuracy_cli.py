@@ -21,7 +21,7 @@ Seed = Annotated[int, typer.Option(help="Of every random choice.")]
 Workers = Annotated[int, typer.Option(help="Processes that run the model.")]
 
 
-@accuracy_app.command()
+@accuracy_app.command(epilog="edgemon accuracy fit BUNDLE --data REFERENCE.npz")
 def fit(
     bundle: BundlePath,
     data: Annotated[
@@ -60,7 +60,7 @@ def fit(
     )  # fmt: skip
 
 
-@accuracy_app.command()
+@accuracy_app.command(epilog="edgemon accuracy estimate BUNDLE --data FIELD.npz --json")
 def estimate(
     bundle: BundlePath,
     data: UserRows,
@@ -101,7 +101,9 @@ def estimate(
     )  # fmt: skip
 
 
-@accuracy_app.command()
+@accuracy_app.command(
+    epilog="edgemon accuracy label BUNDLE --data FIELD.npz --rows 250 --out to_label",
+)
 def label(
     bundle: BundlePath,
     data: UserRows,
@@ -131,7 +133,9 @@ def label(
     )  # fmt: skip
 
 
-@accuracy_app.command()
+@accuracy_app.command(
+    epilog="edgemon accuracy update BUNDLE --data FIELD.npz --labelled to_label/labels.csv",
+)
 def update(
     bundle: BundlePath,
     data: UserRows,

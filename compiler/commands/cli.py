@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edgemon.compiler.commands.early import require_monitors, require_there
+from edgemon.compiler.commands import early
 
 app = typer.Typer()
 
@@ -44,7 +44,13 @@ FixedInputs = Annotated[
 ]  # fmt: skip
 
 
-@app.command("compile")
+@app.command(
+    "compile",
+    epilog=(
+        "edgemon compile MODEL.tflite --data DATA.npz --out BUNDLE\n"
+        "edgemon compile MODEL.onnx --data images/ --profile scod --budget-kb 9 --out B"
+    ),
+)
 def compile_(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A TFLite, ONNX or Keras classifier.")
@@ -255,8 +261,16 @@ def compile_(
     json: Json = False,
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
-    require_there(model)
-    require_monitors(monitor)
+    early.require_monitors(monitor, profile)
+    early.require_word("--profile", profile, ("errors", "scod"))
+    early.require_word("--thresholds", thresholds, ("guaranteed", "method"))
+    early.require_word("--convert", convert, ("float", "int8"))
+    early.require_word("--label-order", label_order, ("numeric", "string"))
+    early.require_word("--per-class", per_class or "each", ("each", "every"))
+    early.require_target(target)
+    early.require_preprocess(preprocess)
+    early.require_rows(data, fit, calibrate, test)
+    early.require_room(out, force=force)
     from edgemon.compiler import timings as pieces
     from edgemon.compiler.commands.summary import show_compiled, show_timings
     from edgemon.compiler.data.classes import parse_names
@@ -330,7 +344,9 @@ def _promise(
     return MissPromise(miss_rate, confidence, whose=whose)
 
 
-@app.command()
+@app.command(
+    epilog=("edgemon inspect MODEL.tflite\nedgemon inspect BUNDLE --json"),
+)
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="MODEL|BUNDLE")],
     output: OutputName = "",
@@ -338,7 +354,6 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show a model's tensors and suggested taps, or what a bundle holds."""
-    require_there(path)
     from edgemon.compiler.commands.inspection import describe_bundle, describe_model, show
     from edgemon.compiler.models import is_model
     from edgemon.compiler.models.selection import Selection
@@ -351,7 +366,7 @@ def inspect(
     terminal.document(content)
 
 
-@app.command()
+@app.command(epilog="edgemon verify BUNDLE --data 'TEST.npz[0:1000]' --key fleet.pub.pem")
 def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str | None, typer.Option(help=f"Rows to prove on: {DATA_HELP}.")] = None,
@@ -382,7 +397,7 @@ def verify(
     )
 
 
-@app.command()
+@app.command(epilog="edgemon run BUNDLE --data NEW.npz --json-lines > verdicts.jsonl")
 def run(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help=f"Rows or images: {DATA_HELP}.")],

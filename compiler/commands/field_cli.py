@@ -15,7 +15,7 @@ from edgemon.compiler.commands.cli import Json
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="edgemon sign BUNDLE --key fleet.pem --new-key")
 def sign(
     key: Annotated[
         Path, typer.Option(metavar="PRIVATE.pem", help="The key, Ed25519; keep it off devices.")
@@ -34,7 +34,7 @@ def sign(
     terminal.document(sign_bundle(bundle, key, new_key=new_key, terminal=terminal))
 
 
-@app.command()
+@app.command(epilog="edgemon fleet logs/ --bundle BUNDLE --html fleet.html")
 def fleet(
     logs: Annotated[
         list[str],

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from edgemon.compiler.answer import Answer, answering, is_asked_for
+from edgemon.compiler.commands.command import dress
 from edgemon.runtime.errors import EdgemonError
 
 GROUP = "edgemon.commands"
@@ -126,3 +127,4 @@ for _entry in sorted(entry_points(group=GROUP), key=lambda e: e.name, reverse=Tr
     _brought = _entry.load()
     app.registered_commands += _brought.registered_commands
     app.registered_groups += _brought.registered_groups
+dress(app)

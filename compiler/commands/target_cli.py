@@ -17,7 +17,7 @@ app.add_typer(
 )
 
 
-@target_app.command("list")
+@target_app.command("list", epilog="edgemon target list")
 def list_(json: Json = False) -> None:
     """The targets: toolchain and emulator found, or what to install."""
     from edgemon import targets
@@ -30,7 +30,9 @@ def list_(json: Json = False) -> None:
     terminal.document(found)
 
 
-@target_app.command()
+@target_app.command(
+    epilog="edgemon target check cortex-m4f BUNDLE --data DATA.npz --budgets budgets.toml",
+)
 def check(
     name: Annotated[
         str, typer.Argument(metavar="TARGET", help="A name of `target list`, or a .toml file.")
@@ -77,7 +79,7 @@ def check(
     budget_files.finish(terminal, lines, budgets, junit, annotations, suite=bundle.name)
 
 
-@target_app.command()
+@target_app.command(epilog="edgemon target table BUNDLE --data DATA.npz --markdown")
 def table(
     bundle: Annotated[
         Path | None, typer.Argument(metavar="BUNDLE", help="Default: only the runtime, all ops.")
@@ -136,7 +138,7 @@ def table(
     terminal.document(target_table.to_json({}, found, each, macs, instructions_a_mac))
 
 
-@target_app.command()
+@target_app.command(epilog="edgemon target rows BUNDLE --data 'DATA.npz[0:20]' --out rows")
 def rows(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     out: Annotated[Path, typer.Option(help="Folder to write rows.bin and sizes.h to.")],
@@ -155,7 +157,7 @@ def rows(
     terminal.note(target_log.write_rows(opened, taps, out))
 
 
-@target_app.command()
+@target_app.command(epilog="edgemon target taps BUNDLE --data 'DATA.npz[0:20]' --out taps")
 def taps(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     out: Annotated[Path, typer.Option(help="New folder for taps.bin and the artifacts.")],
@@ -180,7 +182,7 @@ def taps(
     terminal.note(target_taps.write_taps(opened, recorded, out, most))
 
 
-@target_app.command()
+@target_app.command(epilog="edgemon target compare BUNDLE --data 'DATA.npz[0:20]' --log uart.log")
 def compare(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     log: Annotated[Path, typer.Option(help="What the board's harness printed.")],

@@ -19,7 +19,12 @@ from edgemon.compiler.commands.reading_options import (
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    epilog=(
+        "edgemon trust MODEL.tflite --data DATA.npz --html trust.html\n"
+        "edgemon trust BUNDLE --data DATA.npz --require 'net_trust>=0.75,ece<=0.05'"
+    ),
+)
 def trust(
     models: Annotated[
         list[Path],

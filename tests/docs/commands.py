@@ -45,16 +45,16 @@ def of_page(path: Path) -> Iterator[Command]:
     for line in lines:
         started = re.match(r"\s*(?:\$ |- |run: )*(?:\S*/)?edgemon (?=[a-z-])", line)
         if started:
-            yield Command(name, _words(line[started.end() :]))
+            yield Command(name, split(line[started.end() :]))
     for found in INLINE.finditer(rest):
-        yield Command(name, _words(re.sub(r"\s+", " ", found[1]).partition("edgemon ")[2]))
+        yield Command(name, split(re.sub(r"\s+", " ", found[1]).partition("edgemon ")[2]))
 
 
 def _lines(text: str) -> list[str]:
     return re.sub(r"\\\n\s*", "", text).splitlines()
 
 
-def _words(line: str) -> tuple[str, ...]:
+def split(line: str) -> tuple[str, ...]:
     """Words without what is said beside the command; brackets mark what may be left out."""
     kept: list[str] = []
     quotes = QUOTED.findall(line)

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from edgemon.compiler.commands.root import app
-from tests.docs.commands import Command, _words, of_page, pages
+from tests.docs.commands import Command, of_page, pages, split
 
 ROOT = typer.main.get_command(app)
 
@@ -62,4 +62,4 @@ def test_commands_of_documents_exist(page: Any) -> None:
     ],
 )
 def test_a_command_that_is_not_is_found(line: str, says: list[str]) -> None:
-    assert list(problems(Command("here", _words(line)))) == says
+    assert list(problems(Command("here", split(line)))) == says

@@ -1,0 +1,100 @@
+"""A command of the command line: options in groups, examples as they are typed, and what is named
+on the line checked before anything heavy is imported."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from edgemon.compiler.commands import early
+
+OTHER = "Options"
+PANELS = {  # by the names of parameters, whichever command has them
+    "Rows": (
+        "data", "fit", "calibrate", "test", "reference", "novel", "novel_data", "label_column",
+        "labels", "group", "repeats", "shared_rows", "exif", "expect_accuracy", "drifted",
+    ),
+    "The model": (
+        "output", "input_", "preprocess", "classes", "label_order", "decision_threshold", "convert",
+        "companion", "float_model", "workers", "threads", "kernels",
+    ),
+    "Monitors": (
+        "monitor", "profile", "mirror", "thresholds", "taps", "early_exit", "guard", "full_scale",
+    ),
+    "What is promised": (
+        "false_alarm", "miss_rate", "confidence", "promise", "per_class", "drift_run_length",
+        "certify_kernels",
+    ),
+    "Target, budgets and requirements": (
+        "target", "budget", "budgets", "budget_kb", "budget_us", "require", "compare", "baseline",
+    ),
+    "What is written": (
+        "out", "force", "c_header", "html", "markdown", "json", "json_lines", "junit",
+        "annotations", "google_benchmark", "benchmark_model", "no_examples", "timings", "verbose",
+        "plot", "toml", "reports", "device",
+    ),
+}  # fmt: skip
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+ROWS = ("data", "reference", "novel")  # options that name rows
+
+
+class Command(TyperCommand):
+    """What each command is."""
+
+    def invoke(self, ctx: Any) -> Any:
+        for param in self.params:
+            _require_named(param, ctx.params.get(str(param.name)))
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options by what they are about."""
+        panels: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                is_option = param.param_type_name == "option"
+                panel = PANEL_OF.get(str(param.name), OTHER) if is_option else "Arguments"
+                panels[panel].append(record)
+        for panel in ("Arguments", *PANELS, OTHER):
+            if records := panels.get(panel):
+                with formatter.section(panel):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Lines of an example as they stand: who copies one copies what works."""
+        if self.epilog:
+            formatter.write_paragraph()
+            formatter.write("Example:\n")
+            for line in self.epilog.strip().splitlines():
+                formatter.write(f"  {line.strip()}\n")
+
+
+def dress(app: typer.Typer) -> None:
+    """Make all commands of an app, and of those below it, such commands."""
+    for info in app.registered_commands:
+        info.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            dress(group.typer_instance)
+
+
+def _require_named(param: Any, given: Any) -> None:
+    """Raises EdgemonError for a bundle, a model or rows that are not there."""
+    metavar = getattr(param, "metavar", None) or ""
+    values = given if isinstance(given, list | tuple) else [given]
+    for value in values:
+        if param.param_type_name == "argument" and isinstance(value, Path):
+            if "MODEL" in metavar:
+                early.require_there(value)
+            elif metavar.startswith(("SPEC", "STUDY", "FILE")):
+                early.require_file(value)
+            elif metavar.startswith("BUNDLE"):
+                early.require_bundle(value)
+        elif metavar == "TARGET" and isinstance(value, str):
+            early.require_target(value)
+        elif param.name in ROWS and isinstance(value, str) and value:
+            early.require_file_of(value)
