@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from edgemon.compiler.commands import early
+from edgemon.compiler.commands import configuration, early
 
 OTHER = "Options"
 PANELS = {  # by the names of parameters, whichever command has them
@@ -46,6 +46,7 @@ class Command(TyperCommand):
     """What each command is."""
 
     def invoke(self, ctx: Any) -> Any:
+        _say_what_is_configured(self.params, ctx)
         for param in self.params:
             _require_named(param, ctx.params.get(str(param.name)))
         return super().invoke(ctx)
@@ -80,6 +81,13 @@ def dress(app: typer.Typer) -> None:
     for group in app.registered_groups:
         if group.typer_instance is not None:
             dress(group.typer_instance)
+
+
+def _say_what_is_configured(params: Any, ctx: Any) -> None:
+    taken = configuration.taken(params, ctx)
+    if taken:
+        said = ", ".join(f"{option} {value}" for option, value in taken.items())
+        typer.echo(f"options of {ctx.find_root().obj['configuration']}: {said}", err=True)
 
 
 def _require_named(param: Any, given: Any) -> None:

@@ -11,12 +11,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points, version
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from edgemon.compiler.answer import Answer, answering, is_asked_for
+from edgemon.compiler.commands import configuration
 from edgemon.compiler.commands.command import dress
 from edgemon.runtime.errors import EdgemonError
 
@@ -40,6 +42,15 @@ class _Group(TyperGroup):
             raise
 
     def make_context(self, *args: Any, **more: Any) -> Any:
+        try:
+            given = more["args"] if "args" in more else args[1]
+            asks = {"-h", "--help", "--version"} & {*given}
+            found = None if asks else configuration.find(Path.cwd())
+            if found is not None:
+                more["default_map"] = configuration.default_map(self, *found)
+                more["obj"] = {"configuration": found[0]}
+        except EdgemonError as error:
+            self._fail(str(error), error.exit_code)
         with self._noting():
             return super().make_context(*args, **more)
 
@@ -107,7 +118,6 @@ app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,  # which cuts names at 80 columns, and makes a picture of mean=a:b:c
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

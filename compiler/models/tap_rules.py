@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 
 from edgemon.compiler.errors import ModelError
 from edgemon.compiler.models.graph import Graph, Operator, Tensor
@@ -76,8 +77,10 @@ def choose(graph: Graph, text: str) -> tuple[Tensor, ...]:
         candidates = named or [t for t in graph.tensors if obstacle(graph, t) is None]
         shown = ", ".join(repr(t.name) for t in candidates[:12])
         more = f" and {len(candidates) - 12} more" if len(candidates) > 12 else ""
+        near = get_close_matches(text, [*suggest(graph), *(t.name for t in graph.tensors)], n=1)
+        meant = f"; did you mean {near[0]!r}?" if near and not named else ""
         raise ModelError(
-            f"taps: {text!r} {problem}; rules here: {', '.join(suggest(graph)) or 'none'}; "
+            f"taps: {text!r} {problem}{meant}; rules here: {', '.join(suggest(graph)) or 'none'}; "
             f"tensors: {shown}{more}"
         )
     problem_of = obstacle(graph, named[0])

@@ -1,0 +1,98 @@
+"""Options of a project: ``edgemon.toml``, or ``[tool.edgemon]`` in ``pyproject.toml``.
+
+A table a command with options by their names, as ``[compile]`` with ``false-alarm = 0.02``; what is
+given on the command line wins. What means nothing is refused, so that a typo is not left out in
+silence, and what is taken from the file is said.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from edgemon.compiler.errors import CompileError
+from edgemon.targets.nearest import choices
+
+FILE, PROJECT = "edgemon.toml", "pyproject.toml"
+VARIABLE = "EDGEMON_CONFIG"  # names another file; empty: none
+Defaults = dict[str, Any]
+
+
+def find(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
+    """The file that holds for a folder, its own or that of the nearest one above, and its tables.
+    Raises CompileError for one that cannot be read."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return (Path(named), _tables(Path(named))) if named else None
+    for where in (folder, *folder.parents):
+        for name in (FILE, PROJECT):
+            path = where / name
+            if path.is_file() and (tables := _tables(path)):
+                return path, tables
+    return None
+
+
+def _tables(path: Path) -> Mapping[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CompileError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        if path.name == PROJECT:
+            return {}  # others say so
+        raise CompileError(f"{path}: is not TOML: {error}") from None
+    tool = content.get("tool", {}) if path.name == PROJECT else {}
+    found = tool.get("edgemon", {}) if path.name == PROJECT else content
+    return found if isinstance(found, dict) else {}
+
+
+def default_map(command: Any, path: Path, tables: Mapping[str, Any]) -> Defaults:
+    """By command and parameter, as the command line library takes defaults. Raises CompileError
+    that names the file, the table and the key."""
+    return dict(_below(command, str(path), tables))
+
+
+def _below(command: Any, where: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    commands = getattr(command, "commands", None)
+    for key, value in tables.items():
+        if commands is None:
+            yield _option(command, where, key, value)
+            continue
+        if key not in commands:
+            raise CompileError(f"{where}: unknown command {key!r}{choices(key, commands)}")
+        if not isinstance(value, dict):
+            raise CompileError(f"{where}: {key} must be a table, [{key}]")
+        yield key, dict(_below(commands[key], f"{where}: [{key}]", value))
+
+
+def _option(command: Any, where: str, key: str, value: Any) -> tuple[str, Any]:
+    options = {
+        option.removeprefix("--"): param
+        for param in command.params
+        if param.param_type_name == "option"
+        for option in param.opts
+        if option.startswith("--") and option != "--json"
+    }
+    param = options.get(key.replace("_", "-"))
+    if param is None:
+        raise CompileError(f"{where}: unknown option {key!r}{choices(key, options)}")
+    if isinstance(value, dict):
+        raise CompileError(f"{where}: {key} is a table; give a value")
+    if isinstance(value, list) != bool(param.multiple):
+        wanted = "a list" if param.multiple else "one value"
+        raise CompileError(f"{where}: {key} must be {wanted}")
+    return str(param.name), value
+
+
+def taken(params: Any, ctx: Any) -> dict[str, Any]:
+    """The options of a command whose values come from the file, as they are written."""
+    source = getattr(ctx, "get_parameter_source", None)
+    found = {}
+    for param in params:
+        given = None if source is None else source(param.name)
+        if given is not None and given.name == "DEFAULT_MAP":
+            found[param.opts[0]] = ctx.params[param.name]
+    return found
