@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import resource
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from edgemon.compiler.documents import measured
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.float_model import compare_answers, give_float_model
+from edgemon.compiler.gates.verdicts import Verdicts
 from edgemon.compiler.last_bits import code_errors, kernel_sets
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models.decision import Decision
@@ -58,6 +59,8 @@ from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.taps.choice import ChosenTaps
 
+# The bundle's folder, its test rows, what its verdicts of these are, and a folder to work in.
+Accept = Callable[[Path, Dataset, Verdicts, Path], None]
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
 
 
@@ -67,8 +70,11 @@ def compile_bundle(
     out: Path,
     options: Options = Options(),  # noqa: B008 - immutable
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
+    accept: Accept | None = None,
 ) -> schema.Compiled:
-    """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence."""
+    """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence.
+    ``accept`` looks at the finished bundle before that takes its place: what it raises keeps it
+    away."""
     options.require_sound()
     target = targets.load(options.target)
     budget = budgets.resolve(options.budget_kb, options.budget_us, target)
@@ -144,6 +150,12 @@ def compile_bundle(
             folder, emitted.artifact, emitted.onnx, tapped, manifest,
             splits.map(lambda _, data: data.numbers), c_header=options.c_header,
         )  # fmt: skip
+        if accept is not None:
+            test = recorded.finite.test
+            accept(
+                folder, splits.test.take(test.rows), Verdicts.of(fitted.on_test, test.correct),
+                Path(tempfile.mkdtemp(dir=scratch)),
+            )  # fmt: skip
     return {**manifest, "peak_memory_bytes": _peak_memory(recorded.finite)}
 
 

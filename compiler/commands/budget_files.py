@@ -3,11 +3,11 @@ as a table, as JUnit and as annotations."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from edgemon.compiler.commands import junit
+from edgemon.compiler.commands.written import write_beside
 from edgemon.compiler.cost import limits
 from edgemon.compiler.cost.limits import BudgetLine, Limit
 from edgemon.compiler.errors import CompileError
@@ -25,17 +25,17 @@ def finish(
     terminal: Terminal,
     lines: list[BudgetLine],
     stated_in: Path | None,
-    junit: Path | None,
+    junit_file: Path | None,
     annotations: Path | None,
     *,
     suite: str,
 ) -> None:
     """Show and write; raises as ``limits.require``."""
-    if not lines and (junit or annotations):
+    if not lines and (junit_file or annotations):
         raise CompileError("--junit and --annotations are about budgets: give --budgets too")
     show(terminal, lines)
-    if junit is not None:
-        write_junit(junit, lines, suite)
+    if junit_file is not None:
+        write_junit(junit_file, lines, suite)
     if annotations is not None:
         write_annotations(annotations, lines, stated_in)
     limits.require(lines)
@@ -63,23 +63,16 @@ def show(terminal: Terminal, lines: list[BudgetLine]) -> None:
 
 def write_junit(path: Path, lines: list[BudgetLine], suite: str) -> None:
     """A test case a budget: passed, failed, or skipped where it was not measured."""
-    from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+    junit.write(path, suite, [_case(line) for line in lines])
 
-    found = TestSuite(suite)
-    for line in lines:
-        place = line.limit.target or "bench"
-        case = TestCase(line.limit.title, f"edgemon.budgets.{place}")
-        if line.measured is None:
-            case.result = [Skipped(str(line))]
-        elif not line.met:
-            failure = Failure(str(line), "budget")
-            failure.text = "; or ".join(line.changes)
-            case.result = [failure]
-        found.add_testcase(case)
-    document = JUnitXml()
-    document.add_testsuite(found)
-    document.update_statistics()  # type: ignore[no-untyped-call]
-    write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
+
+def _case(line: BudgetLine) -> junit.Case:
+    place = f"edgemon.budgets.{line.limit.target or 'bench'}"
+    if line.measured is None:
+        return junit.Case(line.limit.title, place, junit.SKIPPED, str(line))
+    if line.met:
+        return junit.Case(line.limit.title, place)
+    return junit.Case(line.limit.title, place, junit.FAILED, str(line), "; or ".join(line.changes))
 
 
 def write_annotations(path: Path, lines: list[BudgetLine], stated_in: Path | None) -> None:
@@ -104,20 +97,3 @@ def _escaped(text: str, also: str = "") -> str:
     for character in "%\r\n" + also:
         text = text.replace(character, f"%{ord(character):02X}")
     return text
-
-
-def write_beside(path: Path, write: Callable[[Path], object], option: str) -> None:
-    """Write a file beside its place and then rename it: never half a file. Raises CompileError."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            write(temporary)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink()
-            raise
-    except OSError as error:
-        raise CompileError(f"{option} {path}: cannot be written: {error.strerror}") from None

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from edgemon.compiler.commands import early
+from edgemon.compiler.commands.gate_options import Baseline, Junit, Require
 
 app = typer.Typer()
 
@@ -250,6 +251,9 @@ def compile_(
     workers: Annotated[
         int, typer.Option(min=0, max=64, help="Processes that run the model (default: 2).")
     ] = 0,
+    require: Require = "",
+    baseline: Baseline = None,
+    junit: Junit = None,
     c_header: Annotated[bool, typer.Option(help="Also write the monitor as a C array.")] = False,
     force: Annotated[bool, typer.Option(help="Replace an existing bundle.")] = False,
     timings: Annotated[
@@ -271,13 +275,14 @@ def compile_(
     early.require_preprocess(preprocess)
     early.require_rows(data, fit, calibrate, test)
     early.require_room(out, force=force)
+    gates = _gates(require, baseline)
     from edgemon.compiler import timings as pieces
+    from edgemon.compiler.commands.gated import gated_compile
     from edgemon.compiler.commands.summary import show_compiled, show_timings
     from edgemon.compiler.data.classes import parse_names
     from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.models.selection import Selection
     from edgemon.compiler.options import Options
-    from edgemon.compiler.pipeline import compile_bundle
     from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
 
@@ -318,11 +323,19 @@ def compile_(
     )
     sources = Sources(data, fit, calibrate, test)
     with pieces.recorded(timings) as found:
-        manifest = compile_bundle(model, sources, out, options, terminal)
+        manifest, required = gated_compile(model, sources, out, options, gates, junit, terminal)
     show_compiled(terminal, out, manifest)
     if timings:
         show_timings(terminal, found.pieces)
-    terminal.document({**manifest, **({"timings": found.pieces} if timings else {})})
+    terminal.document({**manifest, **required, **({"timings": found.pieces} if timings else {})})
+
+
+def _gates(require: str, baseline: Path | None) -> Any:
+    """Mistakes in what is demanded are answered before anything heavy is imported."""
+    from edgemon.compiler.gates.wanted import Gates
+
+    early.require_baseline(baseline)
+    return Gates.parse(require, baseline)
 
 
 def _promise(
@@ -379,22 +392,20 @@ def verify(
             "codes: 5 it was changed, 6 another key signed it, 7 nobody did.",
         ),
     ] = None,
+    require: Require = "",
+    baseline: Baseline = None,
+    junit: Junit = None,
     json: Json = False,
 ) -> None:
     """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
-    from edgemon.compiler.commands.verification import verify_bundle
+    gates = _gates(require, baseline)
+    from edgemon.compiler.commands.gated import gated_verify
     from edgemon.compiler.terminal import Terminal
 
-    terminal = Terminal(as_json=json)
-    proof = verify_bundle(bundle, data, label_column=label_column, key=key, reporter=terminal)
-    terminal.document({**proof.to_json(), **({} if key is None else {"signed": True})})
-    proof.require()
-    if key is not None:
-        terminal.note(f"signed by the key of {key}, and as it was signed")
-    terminal.note(
-        f"0 of {proof.rows:,} rows and {proof.neighbours:,} threshold neighbours differ between "
-        "reference, C and ONNX"
-    )
+    gated_verify(
+        bundle, data, label_column=label_column, key=key, gates=gates,
+        junit_file=junit, terminal=Terminal(as_json=json),
+    )  # fmt: skip
 
 
 @app.command(epilog="edgemon run BUNDLE --data NEW.npz --json-lines > verdicts.jsonl")

@@ -125,6 +125,14 @@ def require_bundle(path: Path) -> None:
         )
 
 
+def require_baseline(path: Path | None) -> None:
+    """Raises CompileError unless there is a folder for ``--baseline``, if that is given."""
+    if path is not None and not path.is_dir():
+        raise CompileError(
+            f"--baseline {path}: is no folder; give a bundle that `edgemon compile --out` wrote"
+        )
+
+
 def require_file_of(spec: str) -> None:
     """Raises DataError unless there are the files that name rows."""
     from edgemon.compiler.data.loading import files_of

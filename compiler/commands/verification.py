@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,14 @@ def verify_bundle(
     *,
     label_column: str | None = None,
     key: Path | None = None,
+    then: Callable[[Bundle, Path], None] | None = None,
     workers: int = 2,
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
 ) -> Proof:
     """The proof of a bundle on ``data`` (if any), its self-test vectors and the neighbours of its
     thresholds. Raises ArtifactError if its files do not belong together. With a public ``key`` the
-    signature is checked first, see ``signature.checked_copy``."""
+    signature is checked first, see ``signature.checked_copy``. ``then`` looks at the
+    bundle, with a folder to work in, if the proof holds."""
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch:
         if key is not None:
             path = checked_copy(path, public_key(key), Path(scratch, path.absolute().name))
@@ -43,4 +45,7 @@ def verify_bundle(
             )  # fmt: skip
             rows = blocks(bundle.artifact.program, recording)
         with reporter.stage("proving") as progress:
-            return prove(bundle.artifact_bytes, bundle.onnx_bytes, rows, progress)
+            proof = prove(bundle.artifact_bytes, bundle.onnx_bytes, rows, progress)
+        if then is not None and not proof.mismatches:
+            then(bundle, Path(tempfile.mkdtemp(dir=scratch)))
+    return proof

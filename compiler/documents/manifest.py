@@ -19,6 +19,7 @@ from edgemon.compiler.documents.measured import (
     OwnLabels,
     Proof,
     Realised,
+    RequirementLine,
     SelfTest,
     Shares,
     Sizes,
@@ -102,7 +103,13 @@ class Timing(TypedDict):
     peak_memory_bytes: int  # of this process, from its start to the piece's end
 
 
-class Compiled(Manifest):
+class Required(TypedDict, total=False):
+    """Gates of the command."""
+
+    requirements: list[RequirementLine]  # absent without --require and --baseline
+
+
+class Compiled(Manifest, Required):
     """What ``compile --json`` prints: the manifest, and what differs from run to run."""
 
     peak_memory_bytes: PeakMemory

@@ -224,6 +224,17 @@ class Sizes(TypedDict):
     monitors: int  # of the tables and nodes of all monitors
 
 
+class RequirementLine(TypedDict):
+    """What --require or --baseline demands, and what was measured on the test rows."""
+
+    name: str  # of the figure; of a baseline, the difference to it
+    wanted: str  # of it, in words
+    measured: float | None  # null: it could not be
+    interval: Interval | None  # 95 %
+    met: bool  # false also where nothing was measured
+    not_measured: str | None  # why
+
+
 class Finding(TypedDict):
     """What a reader must know before relying on the numbers."""
 

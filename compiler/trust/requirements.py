@@ -24,8 +24,8 @@ class Requirement:
         return f"{self.name} {'>=' if self.at_least else '<='} {self.limit:g}"
 
 
-def parse(text: str) -> list[Requirement]:
-    """Raises CompileError for what is no requirement."""
+def parse(text: str, example: str = "net_trust>=0.75") -> list[Requirement]:
+    """Raises CompileError for what is no requirement; ``example`` shows what is one."""
     found = []
     for part in _parts(text):
         match = FORM.fullmatch(part)
@@ -35,7 +35,7 @@ def parse(text: str) -> list[Requirement]:
             limit = math.nan
         if match is None or not math.isfinite(limit):
             raise CompileError(
-                f"--require {part.strip()!r} is not understood; write net_trust>=0.75, or several "
+                f"--require {part.strip()!r} is not understood; write {example}, or several "
                 "with commas between them"
             )
         found.append(Requirement(match.group(1).replace(" ", ""), match.group(2) == ">=", limit))

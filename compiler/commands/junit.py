@@ -1,0 +1,62 @@
+"""JUnit files, as pipelines read them: a test case for each thing that is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgemon.compiler.commands.written import write_beside
+from edgemon.runtime.errors import EdgemonError
+
+PASSED, FAILED, SKIPPED, ERROR = "passed", "failed", "skipped", "error"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test case: what it is called, in which ``group``, and how it went."""
+
+    name: str
+    group: str
+    outcome: str = PASSED
+    message: str = ""
+    more: str = ""  # what would help
+
+
+def write(path: Path, suite: str, cases: Sequence[Case]) -> None:
+    """Raises CompileError if the file cannot be written."""
+    from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+    found = TestSuite(suite)
+    for case in cases:
+        entry = TestCase(case.name, case.group)
+        if case.outcome == SKIPPED:
+            entry.result = [Skipped(case.message)]
+        elif case.outcome in (FAILED, ERROR):
+            result = (Failure if case.outcome == FAILED else Error)(case.message, case.group)
+            result.text = case.more
+            entry.result = [result]
+        found.add_testcase(entry)
+    document = JUnitXml()
+    document.add_testsuite(found)
+    document.update_statistics()  # type: ignore[no-untyped-call]
+    write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
+
+
+@contextmanager
+def reported(path: Path | None, suite: str, step: str) -> Iterator[list[Case]]:
+    """Cases that the block appends are written at its end, behind one of the ``step`` itself, which
+    has an error if the block ends with one and no case says why."""
+    cases: list[Case] = []
+    group = f"edgemon.{step}"
+    try:
+        yield cases
+    except EdgemonError as error:
+        if path is not None:
+            explained = any(case.outcome in (FAILED, SKIPPED) for case in cases)
+            own = Case(step, group) if explained else Case(step, group, ERROR, str(error))
+            write(path, suite, [own, *cases])
+        raise
+    if path is not None:
+        write(path, suite, [Case(step, group), *cases])

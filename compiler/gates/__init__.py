@@ -1,0 +1,1 @@
+"""Gates of a pipeline: what a bundle must be worth, by itself and against an earlier one."""
