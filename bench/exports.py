@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from edgemon.compiler.commands.budget_files import write_beside
+from edgemon.compiler.commands.written import write_beside
 
 Document = dict[str, Any]
 

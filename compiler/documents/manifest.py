@@ -103,13 +103,7 @@ class Timing(TypedDict):
     peak_memory_bytes: int  # of this process, from its start to the piece's end
 
 
-class Required(TypedDict, total=False):
-    """Gates of the command."""
-
-    requirements: list[RequirementLine]  # absent without --require and --baseline
-
-
-class Compiled(Manifest, Required):
+class Compiled(Manifest):
     """What ``compile --json`` prints: the manifest, and what differs from run to run."""
 
     peak_memory_bytes: PeakMemory
@@ -119,3 +113,9 @@ class Timed(Compiled):
     """What ``compile --json --timings`` prints."""
 
     timings: list[Timing]  # pieces in the order in which they began
+
+
+class Gated(Compiled):
+    """What ``compile --json`` prints with --require or --baseline."""
+
+    requirements: list[RequirementLine]

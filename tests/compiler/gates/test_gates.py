@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 import edgemon
-from edgemon.compiler.documents.manifest import Compiled
+from edgemon.compiler.documents.manifest import Gated
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.gates.baseline import no_worse
 from edgemon.compiler.gates.verdicts import Verdicts
@@ -115,7 +115,7 @@ def test_a_bundle_that_misses_does_not_replace_the_old_one(
     assert {p.name: p.read_bytes() for p in old.iterdir()} == before
     kept = document(*common, "--out", out, "--require", "caught>=0.01,kb<=16",
                     "--baseline", old, "--junit", tmp_path / "c.xml")  # fmt: skip
-    check(kept, Compiled)
+    check(kept, Gated)
     assert [line["met"] for line in kept["requirements"]] == [True] * 4
     assert [line["measured"] for line in kept["requirements"][2:]] == [0.0, 0.0]
     assert kept["requirements"][0]["measured"] == pytest.approx(1 - kept["together"]["miss_rate"])
