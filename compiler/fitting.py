@@ -113,7 +113,8 @@ def combine(
     were not; ``times`` of the device, if they are known; ``per_class``: will it have a threshold a
     class?"""
     fusion.learned_from_ = taught.said
-    rows, copies = taught.held_out or taught.fit, taught.copies
+    rows = taught.fit if taught.held_out is None else taught.held_out
+    copies = taught.copies
     parts = [rows] if copies is None else [rows, copies]
     if taught.held_out is None:
         found = [cross_fitted(fusion, output, rows)]
