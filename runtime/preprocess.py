@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from edgemon.runtime.errors import InputError, NotFiniteError
 from edgemon.runtime.resize import resize_bilinear
+from edgemon.runtime.standardization import STANDARDIZE, standardization
 
 Array = npt.NDArray[Any]
 Float32 = npt.NDArray[np.float32]
@@ -72,17 +74,24 @@ class Preprocess:
 
     @classmethod
     def parse(cls, text: str) -> Preprocess:
-        """Read ``"scale=1/255,resize=30x30,mean=0.49:0.48:0.44,std=..,channels=rgb"``."""
+        """Read ``"scale=1/255,resize=30x30,mean=0.49:0.48:0.44,std=..,channels=rgb"``.
+        ``standardize=FILE`` stands for the mean and std that a file has, see ``standardization``.
+        """
         found: dict[str, Any] = {}
         for part in (p.strip() for p in text.split(",") if p.strip()):
             key, equals, value = (p.strip() for p in part.partition("="))
-            if not equals or key not in _PARSERS:
+            if not equals or key not in (*_PARSERS, STANDARDIZE):
                 raise InputError(
                     f"preprocess: {part!r} is not understood; write KEY=VALUE with KEY one of "
-                    f"{', '.join(_PARSERS)}"
+                    f"{', '.join((*_PARSERS, STANDARDIZE))}"
                 )
-            if key in found:
-                raise InputError(f"preprocess: {key} is given twice")
+            brought = standardization(Path(value)) if key == STANDARDIZE else {key: None}
+            twice = next((name for name in brought if name in found), None)
+            if twice is not None:
+                raise InputError(f"preprocess: {twice} is given twice")
+            if key == STANDARDIZE:
+                found |= brought
+                continue
             try:
                 found[key] = _PARSERS[key](value)
             except (ValueError, ZeroDivisionError):
@@ -175,6 +184,10 @@ class Preprocess:
     @staticmethod
     def _each_channel(name: str, values: tuple[float, ...], v: Array) -> Float32:
         if len(values) != 1 and (v.ndim == 0 or v.shape[-1] != len(values)):
+            if len(_long_axes(v.shape)) < 2:
+                raise InputError(
+                    f"preprocess: {name} has {len(values)} values, but a row has {v.size} columns"
+                )
             raise InputError(
                 f"preprocess: {name} has {len(values)} values, but an image has the shape "
                 f"{v.shape}; give one value, or one for each channel of the last axis"
@@ -276,6 +289,11 @@ def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     needed = image_shape(spec.shape, layout)
     v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
     if _long_axes(v.shape) != _long_axes(needed):
+        if len(_long_axes(v.shape)) < 2 and len(_long_axes(needed)) < 2:
+            raise InputError(
+                f"a row has {v.size} columns, but the model's input {spec.name!r} takes "
+                f"{math.prod(needed)}: give the columns that it was trained on, and no others"
+            )
         raise InputError(
             f"an image has the shape {v.shape} after preprocessing, but the model's input "
             f"{spec.name!r} needs {needed}; {_remedy(v.shape, spec.shape, layout)}"

@@ -28,6 +28,8 @@ NO_LABEL = "none"  # as --label-column: there is none
 PROGRESS_ROWS = 256
 FEWEST_COUNTED = 3  # fewer numbers that count 0, 1, ... may well be a row of values
 SHOWN = 40  # characters of a cell in a message
+MOST_NAMED = 20  # columns in a message
+LOOKED_AT = 1000  # rows that tell a column of words from one wrong cell
 
 
 @dataclass(frozen=True)
@@ -180,9 +182,12 @@ class _Table:
         if not missing:
             return [self._column(name) for name in features]
         if len(missing) < len(features):
+            named = ", ".join(repr(_shortened(name)) for name in missing[:MOST_NAMED])
+            more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+            one = len(missing) == 1
             raise DataError(
-                f"{self._path}: lacks the column {_shortened(missing[0])!r}, a feature of the rows "
-                "that came before it"
+                f"{self._path}: lacks the column{'' if one else 's'} {named}{more}, "
+                f"{'a feature' if one else 'features'} of the rows that came before it"
             )
         why = "none of its columns has the name of a feature" if header else "it has no header"
         self._warn(f"{self._path}: {why}, so that columns are taken in their order")
@@ -231,10 +236,32 @@ class _Table:
             if pattern.fullmatch(cell):
                 raise DataError(f"{where}: {_shortened(cell)!r} {problem}")
         or_group = f"; if it is the group, --group {name}" if self._takes_group else ""
+        words = self._of_words(features)
+        if at in words:
+            several = ", ".join(
+                _shortened(self._names[i]) if self._header else str(i) for i in words[:MOST_NAMED]
+            )
+            which = f"column {several} holds" if len(words) == 1 else f"columns {several} hold"
+            raise DataError(
+                f"{where}: {_shortened(cell)!r} is not a number, and {which} words: encode them as "
+                "for the model's training (a column of 0 and 1 for each word, or a number a word); "
+                f"if one is the label, give --label-column {name}{or_group}"
+            )
         raise DataError(
             f"{where}: {_shortened(cell)!r} is not a number; if this column is the label, give "
             f"--label-column {name}{or_group}"
         )
+
+    def _of_words(self, features: Sequence[int]) -> list[int]:
+        """The features of which no cell is a number, as far as is looked: categories."""
+        left = dict.fromkeys(features, 0)
+        for _, cells in itertools.islice(self._lines(), LOOKED_AT):
+            for i in [i for i in left if i < len(cells)]:
+                if _is_number(cells[i]):
+                    del left[i]
+                elif not any(p.fullmatch(cells[i].strip()) for p, _ in _NO_NUMBERS):
+                    left[i] += 1
+        return [i for i, words in left.items() if words]
 
 
 _NO_NUMBERS = (

@@ -85,6 +85,12 @@ def test_csv_with_words_as_labels_and_a_range(tmp_path: Path) -> None:
         ("", {}, "is empty"),
         ("a,b,label\n1,2\n", {}, "line 2 has 2 columns, the first one 3"),
         ("kind,a\ncat,1\n", {}, "column kind: 'cat' is not a number.*--label-column kind"),
+        (
+            "kind,a,town,label\ncat,1,Ulm,0\n?,2,Bonn,1\n",
+            {},
+            "line 2, column kind: 'cat' is not a number, and columns kind, town hold words: encode",
+        ),
+        ("a,b\n1,2\n1,x2\n", {}, "line 3, column b: 'x2' is not a number; if this column"),
         ("a,label\n1,0\n2,\n", {}, "the label of line 3 is empty"),
         (",a,label\n0,1,2\n", {}, "first column has no name.*index=False"),
         (f"a,b\n1,{'x' * 1000}y\n2,3\n", {"label_column": "a"}, "column b: 'x{40}...' is no"),
@@ -157,6 +163,8 @@ def test_columns_are_found_by_the_names_of_the_features(tmp_path: Path) -> None:
     assert "left out: id" in said[0]
     with pytest.raises(DataError, match="lacks the column 'b', a feature"):
         said_of("a,c\n1,2\n", tmp_path, features=("a", "b"))
+    with pytest.raises(DataError, match="lacks the columns 'b', 'd', features of the rows"):
+        said_of("a,c\n1,2\n", tmp_path, features=("a", "b", "c", "d"))
     for text, why in (("p,q\n1,2\n", "none of its columns"), ("1,2\n3,4\n", "no header")):
         found, said = said_of(text, tmp_path, features=("a", "b"))
         assert all_rows(found)[0].tolist() == [1, 2]
