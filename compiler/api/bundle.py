@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.api.frames import in_order
 from edgemon.runtime.errors import InputError
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import MONITOR, Session
@@ -103,6 +104,14 @@ class Bundle:
         found: dict[str, Any] = json.loads((self._folder / MANIFEST).read_text(encoding="utf-8"))
         return found
 
+    @cached_property
+    def _features(self) -> tuple[str, ...] | None:
+        """The names of a table's columns, where they are known."""
+        if not (self._folder / MANIFEST).exists():  # without which a bundle runs
+            return None
+        known = self.manifest.get("features")
+        return tuple(known) if known else None
+
     @property
     def size_bytes(self) -> int:
         """Of the artifact that a device evaluates."""
@@ -110,8 +119,9 @@ class Bundle:
 
     def evaluate(self, x: Any) -> Verdicts:
         """Verdicts of n rows or images, (n, ...) as they come from the file or camera; frames of
-        pandas and polars too. Drift and accuracy of ``session`` are not moved by it."""
-        rows = as_rows(x)
+        pandas and polars too, whose columns are found by name where ``compile`` had names. Drift
+        and accuracy of ``session`` are not moved by it."""
+        rows = in_order(x, self._features, "evaluate")
         session = Session(self._folder)
         found = session.evaluate_batch(list(rows))
         return Verdicts(
@@ -202,15 +212,3 @@ class Bundle:
 def load(folder: Path | str) -> Bundle:
     """Opens a bundle."""
     return Bundle(folder)
-
-
-def as_rows(x: Any) -> npt.NDArray[Any]:
-    """(n, ...) of what holds rows: an array, or a frame of pandas or polars. Raises InputError."""
-    found = np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
-    if found.dtype.kind not in "biuf":
-        columns = getattr(x, "dtypes", None)
-        where = f" (columns: {columns})" if columns is not None else ""
-        raise InputError(f"rows must be numbers, and are {found.dtype}{where}; encode the others")
-    if found.ndim < 2:
-        raise InputError(f"rows have the shape {found.shape}; one row must be one image, (n, ...)")
-    return np.ascontiguousarray(found)

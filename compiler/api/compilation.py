@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.api.bundle import Bundle, as_rows
+from edgemon.compiler.api.bundle import Bundle
+from edgemon.compiler.api.frames import EdgemonWarning, as_rows, in_order, names_of
 from edgemon.compiler.api.models import ModelFile, as_file
 from edgemon.compiler.commands.summary import show_compiled
 from edgemon.compiler.data.sources import Sources
@@ -25,10 +26,6 @@ from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal
 from edgemon.runtime.preprocess import Preprocess
-
-
-class EdgemonWarning(UserWarning):
-    """Something that works, but is probably not what is wanted."""
 
 
 class _Warner(Reporter):
@@ -84,7 +81,10 @@ def compile(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
         file = as_file(model, max(map(_width, named.values()), default=0), scratch)
-        sources = Sources(**{n: _source(part, n, scratch, file) for n, part in named.items()})
+        names = next((found for part in named.values() if (found := _names(part))), None)
+        sources = Sources(
+            **{n: _source(part, n, scratch, file, names) for n, part in named.items()}
+        )  # fmt: skip
         known = file.classes if classes is None else classes
         wanted = replace(
             given, monitors=monitor, promise=FalseAlarmPromise(false_alarm, confidence),
@@ -117,8 +117,16 @@ def _width(part: Any) -> int:
     return 0 if x is None or isinstance(x, str | Path) else int(as_rows(x).shape[1])
 
 
-def _source(part: Any, name: str, folder: Path, file: ModelFile) -> str:
-    """What names the rows: of objects a file that is written for it."""
+def _names(part: Any) -> tuple[str, ...] | None:
+    """Of the columns, if the rows are a frame."""
+    return names_of(part[0]) if isinstance(part, tuple) and len(part) == 2 else None
+
+
+def _source(
+    part: Any, name: str, folder: Path, file: ModelFile, names: tuple[str, ...] | None
+) -> str:
+    """What names the rows: of objects a file that is written for it. Frames have the columns
+    ``names``, in that order."""
     if isinstance(part, str | Path):
         return str(part)
     if not isinstance(part, tuple) or len(part) != 2:
@@ -130,14 +138,15 @@ def _source(part: Any, name: str, folder: Path, file: ModelFile) -> str:
         return str(x)
     if y is None:
         raise CompileError(f"{name}: rows without labels teach no monitor; give y")
-    rows, labels = as_rows(x), np.asarray(y)
+    rows, labels = in_order(x, names, name), np.asarray(y)
     if len(rows) != len(labels):
         raise CompileError(f"{name}: {len(rows)} rows, but {len(labels)} labels")
     if file.classes is not None:
         labels = _positions(labels, file.classes, name)
         rows = rows.astype(np.float32)
     path = folder / f"{name}.npz"
-    np.savez(path, x=rows, y=labels.astype(str) if labels.dtype == object else labels)
+    called: dict[str, Any] = {} if _names(part) is None else {"columns": np.array(names)}
+    np.savez(path, x=rows, y=labels.astype(str) if labels.dtype == object else labels, **called)
     return str(path)
 
 

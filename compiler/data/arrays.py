@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from edgemon.compiler.data.groups import Column, Groups, columns_of, joined, numbers_of, one_column
 from edgemon.compiler.data.labels import LabelReader, Labels, Named
-from edgemon.compiler.data.row_file import READABLE, Header, RowFile, read_header
+from edgemon.compiler.data.named_columns import places, say_left_out
+from edgemon.compiler.data.row_file import READABLE, Header, RowFile, RowWriter, read_header
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress, Warn
@@ -25,6 +26,8 @@ from edgemon.runtime.errors import EdgemonError
 BLOCK_BYTES = 4 << 20
 FREELY_INFLATED_BYTES = 8 << 20
 MOST_INFLATED = 200  # times; photographs and tables inflate 1 to 20 times, zeros a thousand
+COLUMNS = "columns"
+MOST_HEADER = 10_000  # bytes
 PAIRS = (
     ("x", "y"),
     ("X", "y"),
@@ -71,10 +74,11 @@ def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:
 
 def read_npz(
     path: Path, rows: RowRange, folder: Path, progress: Progress | None, group: str | None = None,
-    warn: Warn = lambda _: None,
+    warn: Warn = lambda _: None, features: tuple[str, ...] | None = None,
 ) -> Loaded:  # fmt: skip
     """The images and labels of an .npz, and the groups that ``group`` names (see
-    ``groups.columns_of``); the wanted rows are unpacked to ``folder``."""
+    ``groups.columns_of``); the wanted rows are unpacked to ``folder``. An array ``columns`` has the
+    names of a table's columns, by which those that are ``features`` are found."""
     with readable(path), zipfile.ZipFile(path) as archive:
         keys = [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]
         images, labels = _keys(path, keys)
@@ -97,7 +101,41 @@ def read_npz(
             groups = _groups(archive, columns, header.shape[0], wanted, path) if columns else None
             stream.seek(wanted.start * header.row_bytes, os.SEEK_CUR)
             x = _unpack(stream, header, len(wanted), folder / "x.npy", progress)
-    return Loaded(x, np.arange(len(wanted)), y, names, wanted.start, groups)
+        called = _column_names(archive, keys, header, path)
+    if called is not None and features is not None:
+        found = places(str(path), called, features)
+        if found is not None:
+            say_left_out(str(path), called, found, warn)
+            x, called = _reordered(x, found, folder), features
+    return Loaded(x, np.arange(len(wanted)), y, names, wanted.start, groups, called)
+
+
+def _column_names(
+    archive: zipfile.ZipFile, keys: list[str], header: Header, path: Path
+) -> tuple[str, ...] | None:
+    """A name for each column of a table, if the archive says that; whatever else is called
+    ``columns`` is none."""
+    if COLUMNS not in keys or len(header.shape) != 2:
+        return None
+    require_inflatable(archive.getinfo(f"{COLUMNS}.npy"), path)
+    with archive.open(f"{COLUMNS}.npy") as stream:
+        found = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=MOST_HEADER)
+    if found.dtype.kind != "U" or found.shape != (header.shape[1],):
+        return None
+    return tuple(found.tolist())
+
+
+def _reordered(x: Path, columns: list[int], folder: Path) -> Path:
+    """The same rows with these columns."""
+    file = RowFile.open(x)
+    if columns == list(range(file.shape[1])):
+        return x
+    out = folder / "columns.npy"
+    step = max(1, BLOCK_BYTES // (file.shape[1] * file.dtype.itemsize))
+    with RowWriter(out, (len(columns),), file.dtype) as writer:
+        for start in range(0, len(file), step):
+            writer.append(file.read(np.arange(start, min(start + step, len(file))))[:, columns])
+    return out
 
 
 def require_inflatable(member: zipfile.ZipInfo, path: Path) -> None:

@@ -199,7 +199,9 @@ def _read(
                 return arrays.read_npy(path / "x.npy", y if y.exists() else None, rows)
             return images.read_folder(path, rows, folder, pictures, progress, warn)
         if suffix == ".npz":
-            return arrays.read_npz(path, rows, folder, progress, columns.group, warn)
+            return arrays.read_npz(
+                path, rows, folder, progress, columns.group, warn, columns.features
+            )
         if suffix == ".npy":
             return arrays.read_npy(path, None, rows)
         if suffix == ".csv":

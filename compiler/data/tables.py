@@ -17,6 +17,7 @@ import numpy.typing as npt
 from edgemon.compiler.data.arrays import Loaded
 from edgemon.compiler.data.groups import JOIN, number_of_cells
 from edgemon.compiler.data.labels import LabelReader
+from edgemon.compiler.data.named_columns import MOST_NAMED, places, say_left_out, shortened
 from edgemon.compiler.data.row_file import RowWriter
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
@@ -27,8 +28,6 @@ CLEAR_NAMES = ("label", "labels")  # no feature is called so
 NO_LABEL = "none"  # as --label-column: there is none
 PROGRESS_ROWS = 256
 FEWEST_COUNTED = 3  # fewer numbers that count 0, 1, ... may well be a row of values
-SHOWN = 40  # characters of a cell in a message
-MOST_NAMED = 20  # columns in a message
 LOOKED_AT = 1000  # rows that tell a column of words from one wrong cell
 
 
@@ -98,12 +97,10 @@ class _Table:
         ]
         known = self._known(columns.features)
         label = self._label(columns.label, others, known or ())
-        features = [i for i in range(self._width) if i != label and i not in others]
+        no_features = [*others, *([] if label is None else [label])]
+        features = [i for i in range(self._width) if i not in no_features]
         if known is not None:
-            left_out = [self._names[i] for i in features if i not in known]
-            if left_out:
-                self._warn(f"{self._path}: no features of the bundle, left out: "
-                           f"{', '.join(map(_shortened, left_out))}")  # fmt: skip
+            say_left_out(str(self._path), self._names, {*known, *no_features}, self._warn)
             features = known
         if not features:
             raise DataError(f"{self._path}: has no column beside the label"
@@ -178,17 +175,9 @@ class _Table:
         if features is None:
             return None
         header = self._header or []
-        missing = [name for name in features if name not in header]
-        if not missing:
-            return [self._column(name) for name in features]
-        if len(missing) < len(features):
-            named = ", ".join(repr(_shortened(name)) for name in missing[:MOST_NAMED])
-            more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-            one = len(missing) == 1
-            raise DataError(
-                f"{self._path}: lacks the column{'' if one else 's'} {named}{more}, "
-                f"{'a feature' if one else 'features'} of the rows that came before it"
-            )
+        found = places(str(self._path), header, features)
+        if found is not None:
+            return found
         why = "none of its columns has the name of a feature" if header else "it has no header"
         self._warn(f"{self._path}: {why}, so that columns are taken in their order")
         return None
@@ -217,7 +206,7 @@ class _Table:
         try:
             return range(self._width)[int(wanted)]
         except (ValueError, IndexError):
-            columns = ", ".join(map(_shortened, names[:20])) or f"0 to {self._width - 1}"
+            columns = ", ".join(map(shortened, names[:20])) or f"0 to {self._width - 1}"
             raise DataError(
                 f"{self._path}: there is no column {wanted!r}; columns: {columns}"
             ) from None
@@ -230,25 +219,25 @@ class _Table:
                 return np.array([[float(c) for c in cells]]).astype(np.float32)
         column = next(i for i, c in enumerate(cells) if not _is_number(c))
         at = features[column]
-        name = _shortened(self._header[at]) if self._header else str(at)
+        name = shortened(self._header[at]) if self._header else str(at)
         where, cell = f"{self._path}: line {line}, column {name}", cells[column].strip()
         for pattern, problem in _NO_NUMBERS:
             if pattern.fullmatch(cell):
-                raise DataError(f"{where}: {_shortened(cell)!r} {problem}")
+                raise DataError(f"{where}: {shortened(cell)!r} {problem}")
         or_group = f"; if it is the group, --group {name}" if self._takes_group else ""
         words = self._of_words(features)
         if at in words:
             several = ", ".join(
-                _shortened(self._names[i]) if self._header else str(i) for i in words[:MOST_NAMED]
+                shortened(self._names[i]) if self._header else str(i) for i in words[:MOST_NAMED]
             )
             which = f"column {several} holds" if len(words) == 1 else f"columns {several} hold"
             raise DataError(
-                f"{where}: {_shortened(cell)!r} is not a number, and {which} words: encode them as "
+                f"{where}: {shortened(cell)!r} is not a number, and {which} words: encode them as "
                 "for the model's training (a column of 0 and 1 for each word, or a number a word); "
                 f"if one is the label, give --label-column {name}{or_group}"
             )
         raise DataError(
-            f"{where}: {_shortened(cell)!r} is not a number; if this column is the label, give "
+            f"{where}: {shortened(cell)!r} is not a number; if this column is the label, give "
             f"--label-column {name}{or_group}"
         )
 
@@ -297,10 +286,6 @@ def _is_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
         return True
     counted = len(numbers) >= FEWEST_COUNTED and numbers == [str(i) for i in range(len(numbers))]
     return counted and all(c.lower() in ("", *LABEL_NAMES) for c in words)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def _is_number(text: str) -> bool:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgemon.compiler.api.bundle import Bundle, Scores, Verdicts, load
-    from edgemon.compiler.api.compilation import EdgemonWarning, compile
+    from edgemon.compiler.api.compilation import compile
+    from edgemon.compiler.api.frames import EdgemonWarning
     from edgemon.runtime.errors import EdgemonError
 
 __version__ = version("edgemon")
@@ -31,7 +32,7 @@ __all__ = [
 _WHERE = {
     "Bundle": "edgemon.compiler.api.bundle", "Scores": "edgemon.compiler.api.bundle",
     "Verdicts": "edgemon.compiler.api.bundle", "load": "edgemon.compiler.api.bundle",
-    "EdgemonWarning": "edgemon.compiler.api.compilation",
+    "EdgemonWarning": "edgemon.compiler.api.frames",
     "compile": "edgemon.compiler.api.compilation", "EdgemonError": "edgemon.runtime.errors",
 }  # fmt: skip
 

@@ -89,6 +89,14 @@ def test_a_classifier_of_scikit_learn_with_classes_that_are_words(tmp_path: Path
     assert made.score(frame, y[500:]).accuracy == pytest.approx(
         model.score(x[500:], y[500:]), abs=0.01
     )
+    other = frame[list("edcba")].assign(note="x")
+    with pytest.warns(edgemon.EdgemonWarning, match="left out: note"):
+        np.testing.assert_array_equal(made.evaluate(other).score, found.score)
+    with pytest.raises(edgemon.EdgemonError, match="lacks the columns 'b', 'd', features of"):
+        made.evaluate(frame[list("ace")])
+    with pytest.raises(edgemon.EdgemonError, match="in the columns 'b': encode them"):
+        made.evaluate(frame.assign(b="word"))
+    assert made.manifest["features"] == list("abcde")
     made.save(tmp_path / "kept")
     np.testing.assert_array_equal(
         edgemon.load(tmp_path / "kept").evaluate(x).score[500:], found.score

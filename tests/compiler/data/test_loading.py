@@ -289,3 +289,22 @@ def test_arrays_that_are_not_read_are_said(tmp_path: Path) -> None:
     said: list[str] = []
     assert len(load(str(tmp_path / "d.npz"), tmp_path, warn=said.append)) == len(X)
     assert [s.partition(": ")[2] for s in said] == ["x and y are read, and not x_test, y_test"]
+
+
+def test_columns_of_an_npz_are_found_by_their_names(tmp_path: Path) -> None:
+    x, said = np.arange(12.0).reshape(4, 3), []
+    np.savez(tmp_path / "d.npz", x=x, y=np.arange(4), columns=np.array(["c", "a", "b"]))
+    spec = f"{tmp_path / 'd.npz'}[1:3]"
+    plain = load(spec, tmp_path)
+    assert plain.features == ("c", "a", "b")
+    found = load(spec, tmp_path, features=("a", "c"), warn=said.append)
+    assert (found.features, found.y.tolist() if found.y is not None else None) == (
+        ("a", "c"),
+        [1, 2],
+    )
+    np.testing.assert_array_equal(next(found.blocks(9)), x[1:3][:, [1, 0]])
+    assert "left out: b" in said[0]
+    with pytest.raises(DataError, match="lacks the column 'd', a feature"):
+        load(spec, tmp_path, features=("a", "d"))
+    np.savez(tmp_path / "d.npz", x=x, y=np.arange(4), columns=np.arange(3))  # no names
+    assert load(spec, tmp_path, features=("a", "c")).features is None
