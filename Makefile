@@ -75,7 +75,7 @@ same-artifacts: $(DEV)/installed $(ENVS)/at-$(BEFORE)/installed
 	$(DEV)/bin/python -m tests.same_artifacts $(abspath $(ENVS)/at-$(BEFORE))
 
 docs: $(DEV)/installed
-	EDGEMON_EXECUTE_NOTEBOOKS=1 NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
+	EDGEMON_EXECUTE_NOTEBOOKS=1 $(ONE_THREAD) NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
 
 # A cross compiler is enough for the other architecture: the extension uses Python's stable ABI.
 wheels: $(DEV)/installed

@@ -111,8 +111,14 @@ def test_a_damaged_bundle_is_refused(
 def test_run_prints_verdicts_and_a_summary(digits_bundle: Path) -> None:
     result = edgemon("run", digits_bundle, "--data", str(DEMO / "novelty.npz") + "[0:7]")
     assert result.exit_code == 0
-    assert len(result.stdout.splitlines()) == 8
+    head, first, *_ = result.stdout.splitlines()
+    assert len(result.stdout.splitlines()) == 9
+    assert head.split() == ["row", "answer", "label", "right?", "verdict", "why"]
+    for column, value in (("label", "9 "), ("right?", "new class"), ("verdict", "alarm")):
+        assert first[head.index(column) :].startswith(value)
     assert "rows of an unknown class" in result.stdout
+    known = edgemon("run", digits_bundle, "--data", DATA + "[0:50]").stdout.splitlines()
+    assert {line[head.index("right?") :].split()[0] for line in known[1:-1]} == {"yes", "no"}
     found = document("run", digits_bundle, "--data", DATA + "[0:50]")
     assert len(found["rows"]) == 50
     assert found["rows"][0].keys() >= {"prediction", "verdict", "score", "reason", "correct"}

@@ -50,6 +50,8 @@ def run_bundle(
         summary = _Summary()
         warned = False
         log = None if reports is None else _Log(session, reports, device)
+        if not (json_lines or terminal.as_json):
+            print(_head(labelled=rows.y is not None), flush=True)
         for row in _rows(session, rows, log):
             summary.add(row)
             if json_lines:
@@ -193,12 +195,18 @@ def _label(classes: Classes, data: Dataset, index: int, position: int) -> str | 
     return label if name == str(label) else name
 
 
+def _head(*, labelled: bool) -> str:
+    """What the columns of ``_line`` are."""
+    is_ = f"{'label':<12} {'right?':<10}" if labelled else ""
+    return f"{'row':>7}  {'answer':<12} {is_}{'verdict':<9}  why"
+
+
 def _line(row: dict[str, Any]) -> str:
-    marks = {True: " ", False: "x", None: " "}
-    return (
-        f"{row['row']:>7}  {row['prediction']:<12} {marks[row.get('correct')]} "
-        f"{row['verdict']:<9}  {row['reason']}"
-    )
+    is_ = ""
+    if "label" in row:
+        right = "yes" if row["correct"] else "no" if row["known"] else "new class"
+        is_ = f"{row['label']!s:<12} {right:<10}"
+    return f"{row['row']:>7}  {row['prediction']:<12} {is_}{row['verdict']:<9}  {row['reason']}"
 
 
 class _Summary:

@@ -8,7 +8,8 @@ from pathlib import Path
 import nbformat
 from nbconvert import MarkdownExporter
 
-TIMEOUT_S = 120  # of a cell
+TIMEOUT_S = 600  # of a cell
+PRINTED = re.compile(r"(?:^ {4}.*\n(?:\s*\n)*)+", re.M)
 
 
 def page(path: Path, *, execute: bool) -> tuple[str, dict[str, bytes]]:
@@ -22,7 +23,19 @@ def page(path: Path, *, execute: bool) -> tuple[str, dict[str, bytes]]:
         ).execute()
     resources = {"output_files_dir": f"{path.stem}_files", "unique_key": path.stem}
     text, found = MarkdownExporter().from_notebook_node(notebook, resources=resources)
-    text = re.sub(r"<style scoped>.*?</style>", "", text, flags=re.S)
+    text = _outputs(re.sub(r"<style scoped>.*?</style>", "", text, flags=re.S))
     note = f"*This page is a notebook of the repository: `docs/notebooks/{path.name}`.*"
     title, _, rest = text.lstrip().partition("\n")
     return f"{title}\n\n{note}\n{rest}", dict(found["outputs"])
+
+
+def _outputs(text: str) -> str:
+    """What cells print, which nbconvert indents, as blocks of their own whose lines may wrap."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+    return "".join(p if p.startswith("```") else PRINTED.sub(_fenced, p) for p in parts)
+
+
+def _fenced(found: re.Match[str]) -> str:
+    lines = [line.removeprefix("    ").rstrip() for line in found[0].strip("\n").splitlines()]
+    kept = [line for line in lines if line]
+    return "\n``` {.text .printed}\n" + "\n".join(kept) + "\n```\n"

@@ -100,6 +100,9 @@ def test_the_sketch_compiles(standard: str, tmp_path: Path) -> None:
 def test_the_version_is_that_of_the_runtime(tmp_path: Path) -> None:
     found = re.search(r"edgemon VERSION (\S+)", (RUNTIME / "CMakeLists.txt").read_text())
     assert found is not None
+    header = (C / "include" / "edgemon" / "edgemon.h").read_text()
+    assert f'#define EM_VERSION "{found[1]}"' in header
+    assert f'\nversion = "{found[1]}"\n' in (ROOT / "pyproject.toml").read_text()
     for layout, name in (("arduino", "library.properties"), ("esp-idf", "idf_component.yml")):
         text = (laid_out(tmp_path, layout) / name).read_text()
         assert re.search(rf'version[=:] ?"?{re.escape(found[1])}"?\n', text)

@@ -320,6 +320,8 @@ EM_API const char *em_metadata(const em_monitor *m, size_t *size) {
     return present ? (const char *)(m->file + m->meta) : NULL;
 }
 
+EM_API const char *em_version(void) { return EM_VERSION; }
+
 EM_API const char *em_status_text(em_status status) {
     switch (status) {
 #define EM_STATUS_CASE(name, value, text)                                                          \

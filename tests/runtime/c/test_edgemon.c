@@ -409,6 +409,7 @@ static void display(void) {
 }
 
 static void texts(void) {
+    EXPECT(strcmp(em_version(), EM_VERSION), 0);
     EXPECT(strcmp(em_status_text(EM_OK), "ok"), 0);
     for (int i = 0; i >= EM_E_SIGNATURE; i--) {
         EXPECT(strcmp(em_status_text((em_status)i), "unknown status") != 0, 1);

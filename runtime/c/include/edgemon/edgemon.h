@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+#define EM_VERSION "0.1.0" /* of the release; em_version() is that of the library linked to */
 #define EM_API_VERSION 7
 #define EM_FORMAT_MAJOR 1
 
@@ -501,6 +502,9 @@ EM_API const char *em_metadata(const em_monitor *m, size_t *size);
 /* A raw score of monitor `index` in the unit that is shown to people; 0 for a bad index. The only
  * computation in double; a build without floats has no em_display. */
 EM_API double em_display(const em_monitor *m, size_t index, em_number raw);
+
+/* The release of the runtime that is linked: EM_VERSION as it was compiled with. */
+EM_API const char *em_version(void);
 
 EM_API const char *em_status_text(em_status status);
 EM_API const char *em_verdict_text(em_verdict verdict);
