@@ -33,6 +33,18 @@ def test_no_option_is_cut(name: str) -> None:
         assert re.search(rf"(?m)^  .*{option}\b", shown), option
 
 
+def test_the_first_sentence_of_every_command_is_whole() -> None:
+    for path, shown in (((), helped("-h")), (("target",), helped("target", "-h"))):
+        assert "..." not in shown.partition("-h, --help")[2]
+        below = ROOT.commands["target"] if path else ROOT  # type: ignore[attr-defined]
+        words = " ".join(shown.split())
+        for name, command in below.commands.items():
+            first = " ".join(command.help.strip().partition("\n\n")[0].split())
+            assert f" {name} {first}" in words
+    titles = re.findall(r"(?m)^(\S.*):$", helped("-h"))
+    assert titles == ["Options", "Commands", "Measurements and studies"]
+
+
 def test_no_key_becomes_a_picture_or_is_cut() -> None:
     shown = helped("compile", "-h")
     for key in ("mean=a:b:c", "std=a:b:c", "resize=30x30", "box:gamma=0.35", "box=gap,prophecy="):

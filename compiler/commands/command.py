@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from edgemon.compiler.commands import configuration, early
 
 OTHER = "Options"
+STUDIES, STUDIED = "Measurements and studies", "edgemon.bench"
 PANELS = {  # by the names of parameters, whichever command has them
     "Rows": (
         "data", "fit", "calibrate", "test", "reference", "novel", "novel_data", "label_column",
@@ -74,11 +75,34 @@ class Command(TyperCommand):
                 formatter.write(f"  {line.strip()}\n")
 
 
+class Commands(TyperGroup):
+    """A group of commands, which says of each its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """What a user of bundles needs, then measurements and studies, which lie in ``bench``."""
+        panels: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                first = " ".join((command.help or "").strip().partition("\n\n")[0].split())
+                panels[_panel_of(command)].append((name, first))
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def _panel_of(command: Any) -> str:
+    below = list(getattr(command, "commands", {}).values())
+    callback = (below[0] if below else command).callback
+    return STUDIES if STUDIED in getattr(callback, "__module__", "") else "Commands"
+
+
 def dress(app: typer.Typer) -> None:
     """Make all commands of an app, and of those below it, such commands."""
     for info in app.registered_commands:
         info.cls = Command
     for group in app.registered_groups:
+        group.cls = Commands
         if group.typer_instance is not None:
             dress(group.typer_instance)
 

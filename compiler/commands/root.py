@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from edgemon.compiler.answer import Answer, answering, is_asked_for
 from edgemon.compiler.commands import configuration
-from edgemon.compiler.commands.command import dress
+from edgemon.compiler.commands.command import Commands, dress
 from edgemon.runtime.errors import EdgemonError
 
 GROUP = "edgemon.commands"
+FIRST = ("compiler", "bundles", "target", "accuracy", "trust", "bench")  # of these entry points
 DEBUG = "EDGEMON_DEBUG"  # set it to see the traceback of an internal error
 
 
-class _Group(TyperGroup):
+class _Group(Commands):
     """Every error becomes one sentence and its exit code; with ``--json`` a document too."""
 
     def main(self, *arguments: Any, **more: Any) -> Any:
@@ -114,6 +114,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _place(name: str) -> int:
+    """Where the commands of an entry point stand in --help: own ones first."""
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
@@ -133,7 +138,7 @@ def root(
     """Compile runtime monitors for neural networks, prove them, and measure their cost."""
 
 
-for _entry in sorted(entry_points(group=GROUP), key=lambda e: e.name, reverse=True):
+for _entry in sorted(entry_points(group=GROUP), key=lambda e: (_place(e.name), e.name)):
     _brought = _entry.load()
     app.registered_commands += _brought.registered_commands
     app.registered_groups += _brought.registered_groups

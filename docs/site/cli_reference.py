@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 TITLE = (
     "# Command line\n\n`edgemon COMMAND --help` says the same. "
@@ -22,6 +23,18 @@ def page() -> str:
     command = typer.main.get_command(app)
     context = command.context_class(command, info_name="edgemon")
     text = get_docs_for_click(obj=command, ctx=context, name="edgemon", title="")
+    text = _whole(text, command)
     text = re.sub(r"^# .*\n", "", text, count=1)
     text = re.sub(r"^(#+ )`(edgemon )?(.*?)`$", r"\1\3", text, flags=re.M)
     return TITLE + text
+
+
+def _whole(text: str, command: Any) -> str:
+    """What is said of each command, uncut: lists of commands have but its first words."""
+    for name, below in getattr(command, "commands", {}).items():
+        first = (below.help or "").strip().partition("\n\n")[0]
+        said = " ".join(first.split())
+        text = re.sub(rf"^\* `{re.escape(name)}`: {re.escape(said[:12])}.*$",
+                      lambda _, n=name, s=said: f"* `{n}`: {s}", text, flags=re.M)  # fmt: skip
+        text = _whole(text, below)
+    return text
