@@ -23,7 +23,8 @@ LEARN_ERRORS = 200  # wrong rows from which weights are learned well enough: mor
 ALIKE = (
     0.8  # of the threshold rows' share of errors, that fit rows have which the model did not learn
 )
-MOST_CROSSED = 20_000  # fit rows of which members are fitted several times
+MANY_RIGHT = 2_000  # right threshold rows, of which a part does as well
+MOST_CROSSED = 1 << 22  # features of all fit rows: members are fitted on them several times
 FEWEST_CROSSED = 100  # errors among them
 FIT_SHARE = 1 / 3  # of the fit rows, from which fusions learn where threshold rows are too few
 
@@ -53,7 +54,9 @@ def lessons(
 ) -> tuple[Lessons, Recording]:
     """Also the threshold rows that are left for thresholds."""
     first = next((e for e in estimators if e.learns_from_held_out), None)
-    if first is None or (rows.fit.changed is None and crosses(rows.fit, rows.threshold.correct)):
+    if first is None or (
+        rows.fit.changed is None and crosses(rows.fit, rows.threshold.correct, first.taps)
+    ):
         return Lessons(rows.fit, None), rows.threshold
     own_seed = first.seed
     own = threshold_halves(rows.threshold, promise, own_seed, seed, len(estimators))
@@ -65,14 +68,17 @@ def lessons(
     return Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
 
 
-def crosses(fit: Recording, correct: npt.NDArray[np.bool_]) -> bool:
-    """Do fusions learn from the fit rows, so that all threshold rows set thresholds? Where the
-    model is wrong on them about as often as on threshold rows (n,), of which only this is looked
-    at, its errors there are like those it makes elsewhere; rows that it knows by heart are not."""
+def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str]) -> bool:
+    """Do fusions of these taps learn from the fit rows, so that all threshold rows set thresholds?
+    Where threshold rows are few, and the model is wrong on fit rows about as often as on them (of
+    which only this is looked at, ``correct`` (n,)): its errors there are like those it makes
+    elsewhere, while rows that it knows by heart are not."""
     wrong = ~fit.correct
-    if len(fit) > MOST_CROSSED or wrong.mean() < ALIKE * (~correct).mean():
+    if correct.sum() > MANY_RIGHT or len(fit) * fit.width(taps) > MOST_CROSSED:
         return False
-    return bool(tuning.folds(wrong, 0, fit.groups)) and int(wrong.sum()) >= FEWEST_CROSSED
+    if wrong.sum() < FEWEST_CROSSED or wrong.mean() < ALIKE * (~correct).mean():
+        return False
+    return bool(tuning.folds(wrong, 0, fit.groups))
 
 
 def threshold_halves(

@@ -78,7 +78,8 @@ class Panel:
         self.first_is_fixed = first_is_fixed
         self.wrong = rows.wrong
         fewest = min(splits, key=lambda s: int((~self.wrong[s.calibration]).sum()))
-        self._crosses = crosses(rows.fit, ~self.wrong)
+        taps = [tap.name for tap in rows.fit.taps]
+        self._crosses = crosses(rows.fit, ~self.wrong[fewest.calibration], taps)
         self.learns_from_calibration = learns_from_thresholds(
             ~self.wrong[fewest.calibration], options.target
         )
