@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgemon.compiler.emit import flat
+from edgemon.runtime import Monitor
+from tests.conftest import ROOT
 from tests.runtime.c_compilers import C_FLAGS, HERE, PRIVATE, RUNTIME, SOURCES, STRICT, C, need, run
 from tests.runtime.versions import make
 
@@ -234,3 +237,20 @@ def test_a_vendored_source_list_without_our_flags_is_refused_or_right(
         assert "edgemon needs" in found or "-ffast-math" in found or "not supported" in found
     else:
         assert found in (expected, (1, b""))  # 1: em_open refuses
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_the_printed_cpp_program_runs(compiler: str, tmp_path: Path) -> None:
+    """docs/linking.md, with the runtime in one file."""
+    page = (ROOT / "docs" / "linking.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```cpp\n(.*?)^```$", page, re.M | re.S)
+    (tmp_path / "main.cpp").write_text(program)
+    (tmp_path / "monitor.h").write_text(flat.c_header(STORED.read_bytes()))
+    run(sys.executable, C / "amalgamate.py", tmp_path / "edgemon", "--for", STORED)
+    run(need("gcc"), "-std=c11", "-O1", "-ffp-contract=off", "-c", tmp_path / "edgemon/edgemon.c",
+        "-o", tmp_path / "edgemon.o")  # fmt: skip
+    run(need(compiler), "-std=c++17", *STRICT, f"-I{tmp_path}", tmp_path / "main.cpp",
+        tmp_path / "edgemon.o", "-lm", "-o", tmp_path / "program")  # fmt: skip
+    first, *taps = run(tmp_path / "program").splitlines()
+    assert re.fullmatch(r"edgemon [0-9.]+: ok, self-test ok", first)
+    assert len(taps) == len(Monitor(STORED.read_bytes()).taps)

@@ -81,9 +81,9 @@ def test_a_classifier_of_scikit_learn_with_classes_that_are_words(tmp_path: Path
     y = words[np.digitize(x[:, 0] + rng.normal(0, 0.4, len(x)), [-0.5, 0.5])]
     model = LogisticRegression().fit(x[:500], y[:500])
     frame = DataFrame(x[500:], columns=list("abcde"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", edgemon.EdgemonWarning)
+    with pytest.warns(edgemon.EdgemonWarning) as said:
         made = edgemon.compile(model, frame, y[500:], monitor="msp_t", seed=1)
+    assert {warning.filename for warning in said} == {__file__}  # whose line it is, and not ours
     found = made.evaluate(frame)
     np.testing.assert_array_equal(np.array(found.label), model.predict(x[500:].astype(np.float32)))
     assert made.score(frame, y[500:]).accuracy == pytest.approx(
