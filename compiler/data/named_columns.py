@@ -34,7 +34,7 @@ def say_left_out(source: str, names: Sequence[str], used: Collection[int], warn:
     left_out = [name for i, name in enumerate(names) if i not in used]
     if left_out:
         shown = ", ".join(map(shortened, left_out))
-        warn(f"{source}: no features of the bundle, left out: {shown}")
+        warn(f"{source}: columns that are no features of the rows before, left out: {shown}")
 
 
 def listed(names: Sequence[str]) -> str:
