@@ -98,7 +98,7 @@ def _page(whole: str | None) -> str | None:
     if whole in MOVED:
         return MOVED[whole]
     if whole.startswith("docs/"):
-        return whole.removeprefix("docs/")
+        return re.sub(r"\.ipynb$", ".md", whole.removeprefix("docs/"))
     return f"source/{whole}.md" if _is_source(whole) else None
 
 
