@@ -86,7 +86,7 @@ class FittedMonitor:
             return RANKED.format(what=self.estimator.what)
         return self.estimator.reason()
 
-    def to_json(self) -> schema.Monitor:
+    def to_json(self, worth: schema.Worth) -> schema.Monitor:
         """Thresholds, bytes, quality, and what it learned. Where it has ``class_thresholds``, its
         score is the excess over that of the predicted class."""
         m, without_ranks = self.monitor, self.raw or self.quality
@@ -109,6 +109,7 @@ class FittedMonitor:
             "bytes": self.cost.size_bytes,
             "estimated_us": self.cost.microseconds,
             **self.quality.to_json(),
+            "worth": worth,
             "details": self.estimator.details(),
         }
 

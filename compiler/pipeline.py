@@ -58,6 +58,7 @@ from edgemon.compiler.recording.recorder import (
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.taps.choice import ChosenTaps
+from edgemon.compiler.worth import worths
 
 # The bundle's folder, its test rows, what its verdicts of these are, and a folder to work in.
 Accept = Callable[[Path, Dataset, Verdicts, Path], None]
@@ -137,7 +138,9 @@ def compile_bundle(
         results = manifests.results(
             model=recorder.model, tapped=tapped, sources=sources, options=options, look=look,
             own_labels=recorder.own_labels, decision=decision, accuracy=accuracy, given=splits,
-            rows=recorded.finite, budget=budget, fitted=fitted, left_out=left_out,
+            rows=recorded.finite, budget=budget, fitted=fitted,
+            worth=worths(fitted, recorded.finite.test, options.promise, recorder.model.output_kind),
+            left_out=left_out,
             realised=_realised(fitted, recorded.finite.test, splits.test, options),
             drift=emitted.drift, guard=None if guarded is None else guarded.facts,
             last_bits=last_bits, proof=proof, self_test=emitted.self_test,

@@ -21,7 +21,7 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
-from edgemon.compiler.documents import asked, measured
+from edgemon.compiler.documents import asked, measured, monitors
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.left_out import LeftOut
@@ -94,6 +94,7 @@ def results(
     rows: Splits[Recording],
     budget: Budget,
     fitted: Fitted,
+    worth: Sequence[monitors.Worth],
     left_out: Iterable[LeftOut],
     realised: Realised,
     drift: measured.Drift | None,
@@ -106,7 +107,7 @@ def results(
     cost: Cost,
 ) -> schema.Results:
     """The manifest but for what the report adds. ``given``: rows as they were read; ``rows``: those
-    that are no faults, as recorded. ``cost``: of all monitors together."""
+    that are no faults, as recorded. ``worth`` of each judge; ``cost``: of all monitors together."""
     return {
         "edgemon": version("edgemon"),
         "model": describe_model(model, tapped),
@@ -122,7 +123,7 @@ def results(
         "rows": cast(measured.Counts, dict(given.map(lambda _, data: len(data)).items())),
         "groups": groups_json(options.group, rows, fitted),
         "budget": cast(asked.Budget, asdict(budget)),
-        "monitors": [judge.to_json() for judge in fitted.judges],
+        "monitors": [j.to_json(w) for j, w in zip(fitted.judges, worth, strict=True)],
         "comparison": [c.to_json() for c in fitted.comparison],
         "together": fitted.together.to_json(),
         "left_out": [x.to_json() for x in (*left_out, *fitted.left_out)],

@@ -32,12 +32,12 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
     ranked = any(m["ties_broken"] for m in manifest["monitors"])
     terminal.table(
         ("monitor", "threshold", "from", "MCC", "AUROC", *(UNRANKED if ranked else ()),
-         "false alarms", "missed", "kB", *time),
+         "beside softmax", "false alarms", "missed", "kB", *time),
         [
             (
                 m["name"], "by class" if m["class_thresholds"] else m["threshold"],
                 m["threshold_from"], m["mcc"], m["auroc"], *(unranked(m) if ranked else ()),
-                percent(m["false_alarm_rate"]), percent(m["miss_rate"]),
+                m["worth"]["mark"], percent(m["false_alarm_rate"]), percent(m["miss_rate"]),
                 *_cost(m["bytes"], m["estimated_us"]),
             )
             for m in manifest["monitors"]
@@ -111,7 +111,7 @@ def _verdict_row(manifest: schema.Compiled, ranked: bool) -> tuple[Any, ...]:
     q = manifest["together"]
     return (
         "the verdict", "worst", "", q["mcc"], q["auroc"], *(("", "") if ranked else ()),
-        percent(q["false_alarm_rate"]), percent(q["miss_rate"]),
+        "", percent(q["false_alarm_rate"]), percent(q["miss_rate"]),
         *_cost(manifest["bytes"]["monitors"], manifest["estimated_us"]),
     )  # fmt: skip
 

@@ -31,6 +31,22 @@ class Alone(TypedDict):
     quality: Quality
 
 
+class Worth(TypedDict):
+    """Is a monitor better than chance, and than the plain softmax (1 minus the model's largest
+    probability) on the same test rows? By intervals of 95 %; null: undefined."""
+
+    # "better", "no better" or "worse" than the softmax; "softmax": it is that; "weak": not shown to
+    # be better than chance; "unmeasured": too few right or wrong test rows.
+    mark: Literal["better", "no better", "worse", "softmax", "weak", "unmeasured"]
+    softmax_auroc: float | None
+    softmax_mcc: float | None  # of the softmax under the promise of it alone
+    auroc_beyond: Sequence[float] | None  # of its AUROC minus the softmax's (DeLong)
+    # Of its MCC minus the softmax's, each under the promise of it alone; paired bootstrap.
+    mcc_beyond: Sequence[float] | None
+    # What to take in its place: a better monitor of the same bundle, or "msp_t"; null: nothing.
+    instead: str | None
+
+
 class Monitor(Quality):
     """A monitor that judges; its quality is that on the test rows."""
 
@@ -53,6 +69,7 @@ class Monitor(Quality):
     class_thresholds: list[float] | None
     bytes: int  # of its tables and nodes, with the signals that explain it
     estimated_us: float | None  # us an image on the target; null where nobody has measured it
+    worth: Worth
     details: Details  # what it learned, in a shape of its own
 
 

@@ -16,6 +16,7 @@ from edgemon.compiler.monitors.fusion.fusion import NOVELTY_SHARE
 from edgemon.compiler.monitors.fusion.profiles import ErrorsMonitor, ScodMonitor
 from edgemon.compiler.recording import own_labels
 from edgemon.compiler.recording.accuracy import about_input
+from edgemon.compiler.report.worth import about_worth
 from edgemon.runtime.views import ODIN, split
 
 SURE = 1e-3  # p-value below which a difference is no accident
@@ -72,6 +73,7 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     yield from _about_ties(document["monitors"])
     for monitor in document["monitors"]:
         yield from _about(monitor)
+        yield from about_worth(monitor, [m["name"] for m in document["monitors"]])
         yield from _about_companions(monitor, document)
     yield from _about_the_promise(document)
 
@@ -194,20 +196,6 @@ def _about(monitor: schema.MonitorReport) -> Iterator[tuple[str, str]]:
             "second_inference",
             f"{name} needs a second inference of the model for each image, on "
             f"{_input_of(monitor)}: that doubles the time of the model.",
-        )
-    interval = metrics["auroc_interval"]
-    if interval is not None and interval[1] < 0.5:
-        yield (
-            "backwards",
-            f"{name} ranks backwards on this model: it finds right answers more suspicious than "
-            f"wrong ones (AUROC {metrics['auroc']:.3f}). Leave it out.",
-        )
-    elif interval is not None and interval[0] <= 0.5:
-        yield (
-            "no_signal",
-            f"{name} shows no signal on this model: the interval of its AUROC, "
-            f"{interval[0]:.3f} to {interval[1]:.3f}, includes 0.5, the value of a coin. "
-            "Leave it out, or try other taps.",
         )
     if metrics["fpr"] is not None and metrics["fpr"] > MANY_ALARMS:
         yield (

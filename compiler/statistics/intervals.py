@@ -16,6 +16,7 @@ Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
+FEWEST = 2  # rows of a kind that have a variance
 CAUGHT = 0.95  # share of the wrong answers in ``fpr_at_95_tpr``
 
 
@@ -64,6 +65,38 @@ def mcc_difference_interval(
         for t in (tables.sum(axis=2), tables.sum(axis=1))
     )
     return percentiles(first - second)
+
+
+def auroc_covariance(scores: Array, wrong: npt.NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
+    """AUROCs (k,) of k scores (k, n) of the same rows, some of which are wrong (n,), and their
+    covariance (k, k) (DeLong, DeLong, Clarke-Pearson, Biometrics 1988; by ranks, Sun & Xu 2014).
+    None unless two rows at least are wrong and two are right."""
+    from scipy.stats import rankdata  # here: it takes long to import
+
+    wrongs, rights = int(wrong.sum()), int((~wrong).sum())
+    if min(wrongs, rights) < FEWEST:
+        return None
+    ranks = rankdata(scores, axis=1)
+    above = (ranks[:, wrong] - rankdata(scores[:, wrong], axis=1)) / rights
+    below = 1 - (ranks[:, ~wrong] - rankdata(scores[:, ~wrong], axis=1)) / wrongs
+    covariance = np.cov(above) / wrongs + np.cov(below) / rights
+    return above.mean(axis=1), np.atleast_2d(covariance)
+
+
+def auroc_difference_interval(
+    one: Array, other: Array, wrong: npt.NDArray[np.bool_]
+) -> Interval | None:
+    """Interval of AUROC(one) - AUROC(other), two scores (n,) of the same rows; None where
+    ``auroc_covariance`` is."""
+    from scipy.stats import norm, rankdata
+
+    found = auroc_covariance(np.stack([rankdata(one), rankdata(other)]), wrong)
+    if found is None:
+        return None
+    (a, b), covariance = found
+    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    reach = float(norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt(max(variance, 0.0))
+    return float(a - b) - reach, float(a - b) + reach
 
 
 def auroc_error(auroc: float, wrongs: int, rights: int) -> float:

@@ -9,6 +9,7 @@ from edgemon.compiler.report.findings import findings
 UNSAID: dict[str, Any] = {  # what a document need not tell
     "input": None, "own_labels": None, "guard": None,
 }  # fmt: skip
+BETTER: dict[str, Any] = {"kind": "m", "worth": {"mark": "better"}}  # than the softmax
 
 
 def test_findings_of_leakage_and_of_a_better_opinion() -> None:
@@ -66,7 +67,8 @@ def test_rows_of_a_group_are_no_evidence_of_their_own() -> None:
         "promise": promise, "comparison": [],
         "left_out": [],
         "monitors": [{
-            "name": "m", "ties_broken": False, "metrics": metrics, "second_inference": False,
+            "name": "m", **BETTER, "ties_broken": False, "metrics": metrics,
+            "second_inference": False,
             "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}},
         }],
     }  # fmt: skip
@@ -129,7 +131,7 @@ def test_a_fusion_against_novelty_without_a_signal_of_it_is_said() -> None:
         name: {"rows": 500, "wrong": 100, "groups": None} for name in ("fit", "threshold", "test")
     }
     quiet = {
-        "ties_broken": False, "second_inference": False,
+        **BETTER, "ties_broken": False, "second_inference": False,
         "metrics": {"auroc_interval": None, "fpr": 0.04, "confusion": {"tp": 9, "fp": 1}},
         "verdicts": {"right": {"fault": 0}, "wrong": {"fault": 0}},
     }  # fmt: skip

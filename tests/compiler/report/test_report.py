@@ -34,6 +34,7 @@ from edgemon.compiler.report.distribution import BINS, histogram
 from edgemon.compiler.report.facts import Fact, Table, facts
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.statistics.metrics import measure
+from edgemon.compiler.worth import worths
 from edgemon.runtime.evaluation import Verdict
 from edgemon.targets import OpTimes
 from tests.compiler.monitors.test_contract import TAPS
@@ -66,6 +67,11 @@ def last_bits_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
     }
 
 
+def entries(fitted: Fitted, rows: Parts) -> list[Any]:
+    found = worths(fitted, rows.test, FalseAlarmPromise(), "logits")
+    return [j.to_json(w) for j, w in zip(fitted.judges, found, strict=True)]
+
+
 def make_case(
     rows: Parts, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None,
     times: OpTimes | None = TIMES,
@@ -88,7 +94,7 @@ def make_case(
         "decision": None,
         "own_labels": None,
         "groups": manifests.groups_json(by, rows, fitted),
-        "monitors": [j.to_json() for j in fitted.judges],
+        "monitors": entries(fitted, rows),
         "realised": realised(
             fitted.on_test, {j.name: j.calibrated for j in fitted.judges}, target, rows.test,
             rows.test.rows, 0,
@@ -288,7 +294,7 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     verdicts[:7], scores[:7] = Verdict.FAULT, 0
     faulty = replace(case.fitted, on_test=replace(found, verdicts=verdicts, scores=(scores,)))
     manifest = {
-        **case.document, "monitors": [j.to_json() for j in faulty.judges],
+        **case.document, "monitors": entries(faulty, case.rows),
         "realised": case.document["promise"]["realised"],
         "bytes": {"monitors": 1}, "estimated_us": 1.0,
     }  # fmt: skip

@@ -30,6 +30,7 @@ from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording.evaluation import blocks, evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
+from edgemon.compiler.worth import UNMEASURED
 from edgemon.runtime.explanation import Explanation
 from edgemon.targets import Budget
 from tests.compiler.recordings import recorded_splits
@@ -261,7 +262,7 @@ def test_a_fusion_costs_no_more_than_its_choice_reckoned(
         assert reckoned.nanoseconds is not None
         assert cost.nanoseconds <= reckoned.nanoseconds
         assert reckoned.fits(monitor.budget)
-        (shown,) = [j.to_json() for j in fitted.judges]
+        (shown,) = [j.to_json(UNMEASURED) for j in fitted.judges]
         assert shown["bytes"] == cost.size_bytes  # it once left out the signals' records
         assert shown["estimated_us"] == cost.microseconds
 

@@ -12,6 +12,7 @@ from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.worth import UNMEASURED
 from tests.compiler.recordings import recorded_splits
 
 
@@ -65,7 +66,7 @@ def test_a_rank_stands_beside_what_the_score_itself_is_worth(splits: Splits[Reco
     fitted = fitting.fit_monitors(
         [Coin()], "output", splits, FalseAlarmPromise(0.1, 0.9), rule="guaranteed", logits="logits"
     )
-    (entry,) = [j.to_json() for j in fitted.judges]
+    (entry,) = [j.to_json(UNMEASURED) for j in fitted.judges]
     assert entry["ties_broken"]
     assert entry["auroc"] > entry["raw_auroc"] + 0.1
     assert abs(entry["raw_auroc"] - 0.5) < 0.1
