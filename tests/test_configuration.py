@@ -90,7 +90,13 @@ def test_another_file_or_none(project: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("typed", "offers"),
-    [("edgemon comp", ["compile", "compare"]), ("edgemon run --da", ["--data"])],
+    [
+        ("edgemon comp", ["compile", "compare"]),
+        ("edgemon run --da", ["--data"]),
+        ("edgemon compile --target cortex-m", ["cortex-m0plus", "cortex-m4f", "cortex-m7"]),
+        ("edgemon compile --monitor msp_t,sel", ["msp_t,selfchecker"]),
+        ("edgemon compile --monitor rmds:d", ["rmds:dims="]),
+    ],
 )
 def test_a_shell_completes(typed: str, offers: list[str]) -> None:
     words = {"_EDGEMON_COMPLETE": "complete_bash", "COMP_WORDS": typed}

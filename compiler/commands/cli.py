@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edgemon.compiler.commands import early
+from edgemon.compiler.commands import completion, early
 from edgemon.compiler.commands.gate_options import Baseline, Junit, Require
 
 app = typer.Typer()
@@ -64,9 +64,10 @@ def compile_(
     monitor: Annotated[
         str,
         typer.Option(
+            autocompletion=completion.monitors,
             help="Monitors, with settings: msp_t,box:gamma=0.35,prophecy. auto tries the cheap "
             "signals, and fuses those that earn their place. Packages may bring further monitors "
-            "(docs/extending.md)."
+            "(docs/extending.md).",
         ),
     ] = "auto",
     profile: Annotated[
@@ -171,7 +172,11 @@ def compile_(
         ),
     ] = "keep",
     target: Annotated[
-        str, typer.Option(help="Device profile: a name, or a file that ends in .toml.")
+        str,
+        typer.Option(
+            autocompletion=completion.targets,
+            help="Device profile: a name, or a file that ends in .toml.",
+        ),
     ] = "host-x86_64",
     certify_kernels: Annotated[
         str,
