@@ -69,7 +69,7 @@ def guard(
 ) -> Guarded:  # fmt: skip
     """``fit``: recorded rows of ``data``. Of each class as large a share is copied as breaks under
     a change; where the copies would outnumber the fit rows, all shares are smaller alike."""
-    maker = _Maker(data.take(fit.rows), full_scale, recorder)
+    maker = Maker(data.take(fit.rows), full_scale, recorder)
     labels = np.asarray(fit.labels)
     rng = np.random.default_rng([recorder.seed, _DRAWS])
     tried = _sample(fit, rng)
@@ -135,7 +135,7 @@ def sentence(facts: schema.Guard) -> str:
     )
 
 
-class _Maker:
+class Maker:
     """Changed copies of rows, on disk."""
 
     def __init__(self, data: Dataset, full_scale: int, recorder: Recorder) -> None:
@@ -190,7 +190,7 @@ def _mean(wrong: npt.NDArray[np.bool_]) -> float:
 
 
 def _recorded(
-    parts: Sequence[tuple[Change, Indices]], maker: _Maker, tapped: TappedModel, reporter: Reporter
+    parts: Sequence[tuple[Change, Indices]], maker: Maker, tapped: TappedModel, reporter: Reporter
 ) -> Recording | None:
     count = sum(len(rows) for _, rows in parts)
     if not count:

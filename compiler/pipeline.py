@@ -28,6 +28,7 @@ from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.documents import measured
+from edgemon.compiler.drift_changes import watch
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.float_model import compare_answers, give_float_model
@@ -42,6 +43,7 @@ from edgemon.compiler.opening import open_all
 from edgemon.compiler.options import Options
 from edgemon.compiler.program.quantise import early
 from edgemon.compiler.promise.drift import guard as drifts
+from edgemon.compiler.promise.drift.watched import Watched
 from edgemon.compiler.promise.realised import Realised, realised
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.proof import self_test
@@ -129,8 +131,9 @@ def compile_bundle(
         )  # fmt: skip
         budgets.require_kept(fitted, budget, target)
         tapped = taps.without_unread(recorder, tapped, fitted, splits.test, recorded.all.test)
+        watched = watch(fitted, recorder, tapped, splits.threshold, options, reporter)
         emitted = _emit(
-            recorder, tapped, target, classes, fitted, recorded, kernels, options, reporter
+            recorder, tapped, target, classes, fitted, recorded, kernels, watched, options, reporter
         )
         proof = _prove(fitted, emitted, recorder, tapped, splits, recorded, reporter)
         with reporter.stage("measuring the last bits"):
@@ -241,12 +244,12 @@ class _Emitted:
 
 def _emit(
     recorder: Recorder, tapped: TappedModel, target: targets.Target, classes: Classes,
-    fitted: Fitted, recorded: Recorded, kernels: Sequence[str], options: Options,
-    reporter: Reporter,
+    fitted: Fitted, recorded: Recorded, kernels: Sequence[str], watched: Watched,
+    options: Options, reporter: Reporter,
 ) -> _Emitted:  # fmt: skip
     program, test = fitted.program, recorded.finite.test
     drift, about_drift = drifts.guard(
-        program, next(iter(fitted.promised), 0), fitted.threshold_rows, test, fitted.on_test,
+        program, len(fitted.judges), watched, fitted.threshold_rows, test, fitted.on_test,
         run_length=options.drift_run_length, confidence=options.promise.confidence,
         seed=options.seed, reporter=reporter,
     )  # fmt: skip

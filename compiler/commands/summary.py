@@ -10,6 +10,7 @@ from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.documents import measured, monitors
 from edgemon.compiler.last_bits.tables import show_last_bits
+from edgemon.compiler.promise.drift.watched import sentence
 from edgemon.compiler.proof.self_test import MutationScore
 from edgemon.compiler.terminal import Terminal, percent
 
@@ -275,3 +276,5 @@ def _show_drift(terminal: Terminal, drift: measured.Drift | None) -> None:
         + ("" if drift["largest_group"] is None else
            f"; in streams of whole groups of at most {drift['largest_group']:,} images")
     )  # fmt: skip
+    if why := sentence(drift):
+        terminal.note(why)

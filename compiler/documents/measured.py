@@ -116,10 +116,21 @@ class DriftOnTest(TypedDict):
     flagged_at: int | None  # the image at which the flag rose
 
 
+class DriftCandidate(TypedDict):
+    """A score that the drift test might watch."""
+
+    monitor: str  # or signal of a fusion
+    # Until the flag, reckoned for each of the drift test's "changes", at most its run length; null:
+    # the score has no test.
+    images: list[float] | None
+
+
 class Drift(TypedDict):
     """The drift test."""
 
-    monitor: str  # whose score it watches
+    monitor: str  # whose score it watches; also a signal of a fusion
+    considered: list[DriftCandidate]  # by what it was chosen; empty where nothing was to be chosen
+    changes: list[str]  # of calibration rows that it was chosen on, as fault=severity
     bins: int  # of scores
     alternatives: list[str]  # changes that it looks for
     limit_nats: float  # at which the flag rises

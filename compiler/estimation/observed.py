@@ -72,8 +72,9 @@ class Observed:
 
 
 def watched(bundle: Bundle) -> int:
-    """The monitor whose scores are read: that of the drift test, or the first."""
-    return 0 if bundle.artifact.drift is None else bundle.artifact.drift.monitor
+    """The monitor whose scores are read: the first whose threshold is promised, or the first."""
+    entries = bundle.manifest["monitors"]
+    return next((i for i, m in enumerate(entries) if m["threshold_from"] == "held-out"), 0)
 
 
 def observe(

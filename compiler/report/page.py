@@ -14,6 +14,7 @@ from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.measured import Interval
 from edgemon.compiler.guarding import sentence
 from edgemon.compiler.last_bits.tables import tables
+from edgemon.compiler.promise.drift.watched import sentence as drift_sentence
 from edgemon.compiler.report import figures, trust_figures
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.report.heat_map import heat_map
@@ -53,6 +54,7 @@ def render(document: schema.Report) -> str:
         guarded=[] if guard is None else [_guarded(c) for c in guard["changes"]],
         heat=Markup(heat_map(_right(guard), "guard")) if guard else "",
         guard_sentence="" if guard is None else sentence(guard),
+        drift_sentence="" if document["drift"] is None else drift_sentence(document["drift"]),
         first_rows=FIRST_ROWS,
     )
 

@@ -70,38 +70,82 @@ def require_run_length(images: int) -> None:
 
 def fit_drift(
     scores: Array,
-    alarm_above: float,
+    alarm_above: float | None,
     monitor: int,
     *,
     run_length: int,
     confidence: float,
     seed: int,
     groups: Groups | None = None,
+    in_design: npt.NDArray[np.bool_] | None = None,
 ) -> FittedDrift | None:
     """A test whose mean run length to a false flag is at least ``run_length`` images, with this
     confidence over the choice of the rows; None where the rows are too few for any alternative.
 
     Args:
         scores: raw scores (n,) of held-out rows, right and wrong ones: the device cannot tell.
-        alarm_above: of the same monitor; one of the edges, so that alarms are one statistic.
+        alarm_above: of the same monitor; one of the edges, so that alarms are one statistic. None
+            of a signal, which never alarms.
         groups: (n,) of the rows, if images come a whole group at a time, none with more images
             than the largest here.
+        in_design: (n,) see ``design_half``, of these rows if none.
     """
-    each, group, sizes = np.unique(
-        np.arange(len(scores)) if groups is None else groups,
-        return_inverse=True, return_counts=True,
-    )  # fmt: skip
-    if len(each) < FEWEST_ROWS:
+    group, sizes = _numbered(len(scores), groups)
+    if len(sizes) < FEWEST_ROWS:
         return None
-    order = np.random.default_rng(seed).permutation(len(each))
-    in_design = np.isin(group, order[: len(each) // 2])
-    design, check = scores[in_design], scores[~in_design]
-    largest = int(sizes.max())
-    edges = _edges(design, alarm_above, len(each) // 2)
+    if in_design is None:
+        in_design = design_half(len(scores), seed, groups)
+    return _fitted(
+        scores[in_design], scores[~in_design], group[~in_design], int(sizes.max()),
+        len(np.unique(group[in_design])), alarm_above, monitor, run_length, confidence,
+    )  # fmt: skip
+
+
+def _numbered(rows: int, groups: Groups | None) -> tuple[npt.NDArray[np.intp], Array]:
+    """The group of each row, by number from 0, and the rows of each group."""
+    _, group, sizes = np.unique(
+        np.arange(rows) if groups is None else groups, return_inverse=True, return_counts=True
+    )
+    return group, sizes
+
+
+def design_half(rows: int, seed: int, groups: Groups | None = None) -> npt.NDArray[np.bool_]:
+    """Which of the rows (n,) design a test: what is chosen by these alone leaves its promise, which
+    the others bound, as it is."""
+    group, sizes = _numbered(rows, groups)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    found: npt.NDArray[np.bool_] = np.isin(group, order[: len(sizes) // 2])
+    return found
+
+
+def reckoned(
+    design: Array, alarm_above: float | None, *, run_length: int, confidence: float
+) -> DriftTest | None:
+    """About the test that these rows design, its bounds from the same rows: to compare scores
+    with, and not to promise anything. None where no alternative is left."""
+    if len(design) < FEWEST_ROWS // 2:
+        return None
+    found = _fitted(
+        design, design, np.arange(len(design)), 1, len(design), alarm_above, 0, run_length,
+        confidence,
+    )  # fmt: skip
+    return None if found is None else found.test
+
+
+def _fitted(
+    design: Array, check: Array, of_check: Array, largest: int, independent: int,
+    alarm_above: float | None, monitor: int, run_length: int, confidence: float,
+) -> FittedDrift | None:  # fmt: skip
+    """``of_check`` (n,): groups of the ``check`` rows; ``largest``: rows of a group, at most;
+    ``independent``: groups of the ``design`` rows."""
+    edges = _edges(design, alarm_above, independent)
     blank = DriftTest(monitor, edges, np.zeros((0, len(edges) + 1), np.int32), 1, run_length)
     share = _shares(blank.bins(design), len(edges) + 1)
-    bins, of_group = blank.bins(check), np.unique(group[~in_design], return_inverse=True)[1]
-    wanted = _alternatives(share, edges >= edges.dtype.type(alarm_above))
+    bins, of_group = blank.bins(check), np.unique(of_check, return_inverse=True)[1]
+    if not len(edges):
+        return None
+    at_alarm = None if alarm_above is None else edges >= edges.dtype.type(alarm_above)
+    wanted = _alternatives(share, at_alarm)
     kept, increments = [], []
     for name, other in wanted.items():
         ratio = other / share
@@ -118,16 +162,17 @@ def fit_drift(
     early = 1.0 if largest == 1 else WITHIN_GROUPS
     limit = int(np.ceil(UNIT * np.log(early * len(kept) * max(run_length, 2))))
     test = DriftTest(monitor, edges, np.array(increments), limit, run_length)
-    return FittedDrift(test, tuple(kept), len(scores), confidence, largest)
+    return FittedDrift(test, tuple(kept), len(design) + len(check), confidence, largest)
 
 
-def _edges(design: Array, alarm_above: float, independent: int) -> Array:
-    """Scores at equal shares of the rows, and the alarm threshold; fewer where few of the rows are
-    independent."""
+def _edges(design: Array, alarm_above: float | None, independent: int) -> Array:
+    """Scores at equal shares of the rows, and the alarm threshold if there is one; fewer where few
+    of the rows are independent."""
     dtype = np.float32 if design.dtype == np.float32 else np.int64
     bins = min(QUANTILES, independent // ROWS_A_BIN)
     at = np.arange(1, bins) * len(design) // bins
-    return np.unique(np.append(np.sort(design)[at].astype(dtype), dtype(alarm_above)))
+    found = np.sort(design)[at].astype(dtype)
+    return np.unique(found if alarm_above is None else np.append(found, dtype(alarm_above)))
 
 
 def _shares(bins: Array, count: int) -> Floats:
@@ -137,13 +182,15 @@ def _shares(bins: Array, count: int) -> Floats:
     return found
 
 
-def _alternatives(share: Floats, at_alarm: npt.NDArray[np.bool_]) -> dict[str, Floats]:
+def _alternatives(share: Floats, at_alarm: npt.NDArray[np.bool_] | None) -> dict[str, Floats]:
     """Other shares (B,) that the scores might come to have. ``at_alarm`` (B - 1,): edges that are
-    the alarm threshold or above it."""
+    the alarm threshold or above it; None without one."""
     rank = np.cumsum(share) - share / 2
     found = {name: _normal(share * np.exp(slope * rank)) for name, slope in SLOPES.items()}
     outer = np.abs(2 * rank - 1)
     found |= {name: _normal(share * np.exp(slope * outer)) for name, slope in TAILS.items()}
+    if at_alarm is None:
+        return found
     alarms = np.append(False, at_alarm)
     rate = share[alarms].sum()
     more = min(ALARM_FACTOR * rate, (1 + rate) / 2)

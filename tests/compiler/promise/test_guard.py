@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.promise.drift import guard
+from edgemon.compiler.promise.drift.watched import Watched
 from edgemon.compiler.reporter import Reporter
 
 
@@ -34,11 +35,12 @@ def test_rows_are_not_called_few_where_scores_are(
     program: Any = SimpleNamespace(monitors=(SimpleNamespace(name="m", alarm_above=0.0),))
     tested: Any = None
     monkeypatch.setattr(guard, "evaluate", lambda *_: None)
-    monkeypatch.setattr(guard, "_scores", lambda *_: (scores, None))
+    monkeypatch.setattr(guard, "scores_of", lambda *_: (scores, np.zeros(len(scores), bool)))
     reporter = Listening()
     assert guard.guard(
         program,
-        0,
+        1,
+        Watched(0),
         rows,
         rows,
         tested,
