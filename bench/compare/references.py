@@ -13,7 +13,7 @@ others and the softmax by errors of the rows from which fusions learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -39,7 +39,7 @@ from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 
 TOGETHER = "together"
 FOLDS = 3  # that choose a penalty
-PENALTIES = (0.001, 0.003, 0.01, 0.03)  # inverse strengths, the strongest first
+PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3)  # inverse strengths, the strongest first
 UNITS, DECAY, EPOCHS = 64, 1.0, 60  # of the networks
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
 
@@ -171,8 +171,16 @@ def _logistic(lesson: Lesson, x: Floats, target: Integers) -> BaseEstimator:
     return GridSearchCV(
         LogisticRegression(max_iter=300, tol=1e-3), {"C": PENALTIES},
         scoring="roc_auc" if target.max() == 1 else "accuracy",
-        cv=list(parts.split(x, target, lesson.groups)),
+        cv=list(parts.split(x, target, lesson.groups)), refit=_strongest,
     )  # fmt: skip
+
+
+def _strongest(found: Mapping[str, Any]) -> int:
+    """The position of the strongest penalty within a standard error of the best (Breiman et al.,
+    Classification and Regression Trees, 1984)."""
+    mean, spread = found["mean_test_score"], found["std_test_score"]
+    best = int(np.argmax(mean))
+    return int(np.argmax(mean >= mean[best] - spread[best] / FOLDS**0.5))
 
 
 def _network(lesson: Lesson, x: Floats, target: Integers) -> BaseEstimator:  # noqa: ARG001

@@ -167,3 +167,10 @@ def test_wrong_references_are_one_sentence(folder: Path) -> None:
     assert "references go with `edgemon compare`" in refused(
         "farm", write_spec(folder, farm), "--out", folder / "out"
     )
+
+
+def test_the_strongest_penalty_that_is_no_worse_is_taken() -> None:
+    mean, spread = np.array([0.5, 0.908, 0.91, 0.90]), np.full(4, 0.01)
+    taken = references._strongest({"mean_test_score": mean, "std_test_score": spread})
+    assert taken == 1
+    assert references._strongest({"mean_test_score": mean, "std_test_score": spread / 100}) == 2
