@@ -328,7 +328,7 @@ def _report(
     from edgemon.compiler import report  # here, for its plots take long to import
 
     document = report.collect(fitted, rows, promise, results, emitted.metadata, emitted.artifact)
-    return manifests.with_report(results, report.write(folder, document), document["findings"])
+    return manifests.with_report(results, report.write(folder, document), document)
 
 
 def _peak_memory(rows: Splits[Recording]) -> schema.PeakMemory:

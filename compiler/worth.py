@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ FEWEST = 2  # right and wrong test rows, without which nothing is measured
 
 UNMEASURED: schema.Worth = {
     "mark": "unmeasured", "softmax_auroc": None, "softmax_mcc": None, "auroc_beyond": None,
-    "mcc_beyond": None, "instead": None,
+    "mcc_beyond": None, "instead": None, "best_member": None, "member_beyond": None,
 }  # fmt: skip
 
 
@@ -61,7 +61,29 @@ def worths(
     judges = [_judge(fitted, i, promise) for i in range(len(fitted.judges))]
     kinds = [judge.estimator.kind for judge in fitted.judges]
     names = [judge.name for judge in fitted.judges]
-    return [_worth(i, judges, kinds, names, softmax, wrong) for i in range(len(judges))]
+    found = [_worth(i, judges, kinds, names, softmax, wrong) for i in range(len(judges))]
+    return [{**w, **_members(fitted, i, judges[i], wrong)} for i, w in enumerate(found)]
+
+
+class _Members(TypedDict):
+    best_member: str | None
+    member_beyond: Sequence[float] | None
+
+
+def _members(fitted: Fitted, i: int, judged: Judged, wrong: Bools) -> _Members:
+    """Of a fusion its best signal, and by how much the fusion's AUROC exceeds that one's."""
+    names = fitted.judges[i].estimator.signal_names()
+    at = {m.name: j for j, m in enumerate(fitted.program.monitors)}
+    ranks = {n: rankdata(with_faults(fitted.on_test, at[n])) for n in names if n in at}
+    areas = {n: auroc(rank, wrong) for n, rank in ranks.items()}
+    known = {n: area for n, area in areas.items() if area is not None}
+    if not known:
+        return {"best_member": None, "member_beyond": None}
+    best = max(known, key=lambda n: known[n])
+    return {
+        "best_member": best,
+        "member_beyond": auroc_difference_interval(judged.rank, ranks[best], wrong),
+    }
 
 
 def _softmax(fitted: Fitted, test: Recording, promise: Promise, kind: str) -> Judged:
@@ -105,6 +127,8 @@ def _worth(
         "auroc_beyond": found[0],
         "mcc_beyond": found[1],
         "instead": instead,
+        "best_member": None,
+        "member_beyond": None,
     }
 
 

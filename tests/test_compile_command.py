@@ -66,8 +66,9 @@ def test_compile_is_repeatable(tmp_path: Path) -> None:
 
 
 def test_auto_fuses_signals_and_explains_its_alarms(tmp_path: Path) -> None:
-    result = edgemon("compile", MODEL, "--data", DATA, "--out", tmp_path / "b")
+    result = edgemon("compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "-v")
     assert result.exit_code == 0, result.stderr
+    assert "what other promises of it alone would catch" in result.stdout
     assert "the signals alone, under the same promise, cheapest first" in result.stdout
     found = json.loads((tmp_path / "b" / "manifest.json").read_text())
     assert [m["name"] for m in found["monitors"]] == ["errors"]
@@ -270,12 +271,12 @@ def require_prices(shown: str, manifest: dict[str, Any]) -> None:
 
 def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
     common = ("compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--out")
-    result = edgemon(*common, tmp_path / "a")
+    result = edgemon(*common, tmp_path / "a", "-v")
     assert result.exit_code == 0, result.stderr
     free = json.loads((tmp_path / "a" / "manifest.json").read_text())
     require_prices(result.stdout, free)
     limit = ("--budget-kb", "2", "--budget-us", "0.2")
-    result = edgemon(*common, tmp_path / "b", *limit)
+    result = edgemon(*common, tmp_path / "b", *limit, "-v")
     assert result.exit_code == 0, result.stderr
     found = json.loads((tmp_path / "b" / "manifest.json").read_text())
     assert found["budget"] == {"kilobytes": 2.0, "microseconds": 0.2}
@@ -294,7 +295,7 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
     (tmp_path / "free.toml").write_text(f"{head}[nanoseconds]\n{free}")
     result = edgemon(
         "compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--target", tmp_path / "free.toml",
-        "--out", tmp_path / "b",
+        "--out", tmp_path / "b", "-v",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -349,7 +350,7 @@ def test_a_profile_of_ones_own_with_a_budget_and_without_times(tmp_path: Path) -
 def test_values_that_the_input_clips_and_a_better_preprocessing_are_said(tmp_path: Path) -> None:
     """Pixels that were not scaled cost the accuracy only a little, and nobody noticed."""
     common = ("compile", MODEL, "--data", DATA, "--monitor", "softmax", "--preprocess", "scale=3")
-    result = edgemon(*common, "--out", tmp_path / "b")
+    result = edgemon(*common, "--out", tmp_path / "b", "-v")
     assert result.exit_code == 0, result.stderr
     assert "of the input's values are clipped" in result.stderr
     assert "With no --preprocess the model would be right on" in result.stderr

@@ -122,7 +122,7 @@ def test_the_hint_for_words_names_both_options_where_there_are_both(
 def test_what_is_promised_is_said_of_groups(tracks: Path, tmp_path: Path) -> None:
     result = edgemon(
         "compile", tracks / "tiny.tflite", "--data", tracks / "d.npz", "--group", "y+track[0]",
-        "--monitor", "softmax", "--out", tmp_path / "b",
+        "--monitor", "softmax", "--out", tmp_path / "b", "-v",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())

@@ -109,7 +109,7 @@ def compile(
         out = scratch / "bundle"
         manifest = compile_bundle(file.path, sources, out, wanted, reporter)
         if isinstance(reporter, Terminal):
-            show_compiled(reporter, out, manifest)
+            show_compiled(reporter, out, manifest, verbose=True)
         for finding in () if verbose else manifest["findings"]:
             reporter.warn(finding["text"])
         return Bundle.copied(out)

@@ -21,7 +21,7 @@ from edgemon.compiler.data.classes import Classes
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.data.splits import Splits
-from edgemon.compiler.documents import asked, measured, monitors
+from edgemon.compiler.documents import asked, measured, monitors, report
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.left_out import LeftOut
@@ -161,14 +161,16 @@ def companions_json(tapped: TappedModel, fitted: Fitted) -> schema.Companions:
 
 
 def with_report(
-    results: schema.Results, hashes: Mapping[str, str], findings: list[measured.Finding]
+    results: schema.Results, hashes: Mapping[str, str], document: report.Report
 ) -> schema.Manifest:
-    """The whole manifest; ``hashes`` of the report's files, by name."""
+    """The whole manifest; ``hashes`` of the report's files, by name, and its ``document``."""
     return {
         **results,
         "sha256": {**results["sha256"], **hashes},
         "report": REPORT,
-        "findings": findings,
+        "findings": document["findings"],
+        "operating_points": {m["name"]: m["operating_points"] for m in document["monitors"]},
+        "advice": document["advice"],
     }
 
 

@@ -267,6 +267,10 @@ def compile_(
             "--timings", help="Say where the time went, by step and by monitor, and the memory."
         ),
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="All tables and notes, not the verdict alone."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
@@ -329,7 +333,7 @@ def compile_(
     sources = Sources(data, fit, calibrate, test)
     with pieces.recorded(timings) as found:
         manifest, required = gated_compile(model, sources, out, options, gates, junit, terminal)
-    show_compiled(terminal, out, manifest)
+    show_compiled(terminal, out, manifest, verbose=verbose)
     if timings:
         show_timings(terminal, found.pieces)
     terminal.document({**manifest, **required, **({"timings": found.pieces} if timings else {})})

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from edgemon.compiler.commands.verdict import caught, show_operating_points, show_verdict
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.documents import measured, monitors
 from edgemon.compiler.last_bits.tables import show_last_bits
-from edgemon.compiler.promise.drift.watched import sentence
+from edgemon.compiler.promise.drift.watched import sentence as drift_sentence
 from edgemon.compiler.proof.self_test import MutationScore
 from edgemon.compiler.terminal import Terminal, percent
 
@@ -24,8 +25,24 @@ UNRANKED = ("MCC, ties unranked", "AUROC, ties unranked")
 COIN = 0.5  # AUROC of a score without any signal
 
 
-def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> None:
-    """The tables and notes at the end of ``edgemon compile``, from its manifest."""
+def show_compiled(
+    terminal: Terminal, out: Path, manifest: schema.Compiled, *, verbose: bool
+) -> None:
+    """The end of ``edgemon compile``, from its manifest: a verdict of a few lines, or all tables
+    and notes. Warnings are shown either way."""
+    if verbose:
+        _show_all(terminal, out, manifest)
+    else:
+        _show_promise(terminal, manifest, tables=False)
+        _show_groups(terminal, manifest)
+        _show_budget(terminal, manifest)
+        show_verdict(terminal, out, manifest)
+    for finding in manifest["findings"]:
+        if finding["kind"] not in SAID_ABOVE:
+            terminal.warn(finding["text"])
+
+
+def _show_all(terminal: Terminal, out: Path, manifest: schema.Compiled) -> None:
     target = manifest["options"]["target"]
     timed = manifest["estimated_us"] is not None
     several = len(manifest["monitors"]) > 1
@@ -46,7 +63,11 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
         + ([_verdict_row(manifest, ranked)] if several else []),
         title=f"on {manifest['rows']['test']:,} test rows (positive: the model is wrong)",
     )  # fmt: skip
-    _show_promise(terminal, manifest)
+    terminal.note(caught(manifest["together"]))
+    _show_promise(terminal, manifest, tables=True)
+    show_operating_points(terminal, manifest)
+    for sentence in manifest["advice"]:
+        terminal.note(sentence)
     spread = manifest["input"]["spread"]
     if spread is not None:
         terminal.note(
@@ -76,9 +97,6 @@ def show_compiled(terminal: Terminal, out: Path, manifest: schema.Compiled) -> N
     )
     for found in manifest["left_out"]:
         terminal.note(f"left out: {found['monitor']}: {found['reason']}")
-    for finding in manifest["findings"]:
-        if finding["kind"] not in SAID_ABOVE:
-            terminal.warn(finding["text"])
     terminal.note(f"wrote {out} (monitor.emon: {manifest['bytes']['artifact']:,} bytes)")
     terminal.note(f"report: {out / manifest['report']}")
 
@@ -117,7 +135,7 @@ def _verdict_row(manifest: schema.Compiled, ranked: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _show_promise(terminal: Terminal, manifest: schema.Compiled) -> None:
+def _show_promise(terminal: Terminal, manifest: schema.Compiled, *, tables: bool) -> None:
     """Whose rate is promised, and beside a promise of the verdict each monitor's own."""
     options, monitors = manifest["options"], manifest["monitors"]
     promised = [m["name"] for m in monitors if m["threshold_from"] == "held-out"]
@@ -141,7 +159,7 @@ def _show_promise(terminal: Terminal, manifest: schema.Compiled) -> None:
             "--promise verdict does"
         )
     own = [(m, m["alone"]) for m in monitors if m["alone"] is not None]
-    if own:
+    if own and tables:
         terminal.table(
             ("monitor alone", "threshold", "MCC", "false alarms", "missed"),
             [
@@ -276,5 +294,5 @@ def _show_drift(terminal: Terminal, drift: measured.Drift | None) -> None:
         + ("" if drift["largest_group"] is None else
            f"; in streams of whole groups of at most {drift['largest_group']:,} images")
     )  # fmt: skip
-    if why := sentence(drift):
+    if why := drift_sentence(drift):
         terminal.note(why)

@@ -24,7 +24,14 @@ from edgemon.compiler.documents.measured import (
     Shares,
     Sizes,
 )
-from edgemon.compiler.documents.monitors import Candidate, LeftOut, Monitor, Quality, WorstCase
+from edgemon.compiler.documents.monitors import (
+    Candidate,
+    LeftOut,
+    Monitor,
+    OperatingPoint,
+    Quality,
+    WorstCase,
+)
 
 
 class Companion(TypedDict):
@@ -84,6 +91,8 @@ class Manifest(Results):
 
     report: str  # file name
     findings: list[Finding]
+    operating_points: dict[str, list[OperatingPoint]]  # by monitor, as in the report
+    advice: list[str]  # what another promise, more rows or a larger budget would buy, in sentences
 
 
 class PeakMemory(TypedDict):

@@ -31,6 +31,20 @@ class Alone(TypedDict):
     quality: Quality
 
 
+class OperatingPoint(TypedDict):
+    """What a threshold with another promise does on the test rows, of one monitor by itself."""
+
+    promised: float  # share of right answers that alarm, at most
+    rows_needed: int  # right threshold rows without which nothing can be promised
+    rows: int  # those that there are
+    threshold: float | None  # as scores are shown; null with fewer rows than needed, and so below
+    caught: float | None  # share of wrong answers that alarm
+    caught_interval: Sequence[float] | None
+    false_alarms: float | None  # share of right answers that alarm
+    false_alarms_interval: Sequence[float] | None
+    precision: float | None  # share of alarms that are wrong answers
+
+
 class Worth(TypedDict):
     """Is a monitor better than chance, and than the plain softmax (1 minus the model's largest
     probability) on the same test rows? By intervals of 95 %; null: undefined."""
@@ -45,6 +59,8 @@ class Worth(TypedDict):
     mcc_beyond: Sequence[float] | None
     # What to take in its place: a better monitor of the same bundle, or "msp_t"; null: nothing.
     instead: str | None
+    best_member: str | None  # of a fusion the signal of the highest AUROC; null: no fusion
+    member_beyond: Sequence[float] | None  # of the fusion's AUROC minus that signal's (DeLong)
 
 
 class Monitor(Quality):

@@ -142,20 +142,6 @@ class Curve(TypedDict):
     risk: list[float]  # share of those that are wrong
 
 
-class OperatingPoint(TypedDict):
-    """What a threshold with another promise does on the test rows, of one monitor by itself."""
-
-    promised: float  # share of right answers that alarm, at most
-    rows_needed: int  # right threshold rows without which nothing can be promised
-    rows: int  # those that there are
-    threshold: float | None  # as scores are shown; null with fewer rows than needed, and so below
-    caught: float | None  # share of wrong answers that alarm
-    caught_interval: measured.Interval | None
-    false_alarms: float | None  # share of right answers that alarm
-    false_alarms_interval: measured.Interval | None
-    precision: float | None  # share of alarms that are wrong answers
-
-
 class MonitorReport(monitors.Monitor, Judged):
     """A monitor as the manifest has it, and how it does at length."""
 
@@ -164,7 +150,7 @@ class MonitorReport(monitors.Monitor, Judged):
     steps: int  # of an evaluation, with the signals that explain it
     histogram: Histogram
     risk_coverage: Curve
-    operating_points: list[OperatingPoint]  # empty where its threshold promises nothing
+    operating_points: list[monitors.OperatingPoint]  # empty where its threshold promises nothing
 
 
 class ClassReport(TypedDict):
@@ -272,3 +258,4 @@ class Report(Numbers):
     """The document ``report.json``: everything that ``report.html`` shows."""
 
     findings: list[measured.Finding]
+    advice: list[str]  # what another promise, more rows or a larger budget would buy

@@ -16,11 +16,12 @@ from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.manifest import Companions, Results
 from edgemon.compiler.documents.measured import Interval, Realised
-from edgemon.compiler.documents.monitors import Monitor
+from edgemon.compiler.documents.monitors import Monitor, OperatingPoint
 from edgemon.compiler.fitted import Fitted, FittedMonitor
 from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.report.decision import advice
 from edgemon.compiler.report.distribution import histogram, shown_scores
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.report.operating import operating_points
@@ -118,7 +119,7 @@ def collect(
         "sha256": dict(manifest["sha256"]),
         **_beside(manifest),
     }
-    return {**document, "findings": findings(document)}
+    return {**document, "findings": findings(document), "advice": advice(document)}
 
 
 def _beside(manifest: Results) -> Companions:
@@ -155,7 +156,7 @@ def _promise(fitted: Fitted, promise: Promise, realised: Realised) -> schema.Pro
 
 def _monitor(
     entry: Monitor, fitted: Fitted, index: int, judge: FittedMonitor, wrong: Bools,
-    points: list[schema.OperatingPoint],
+    points: list[OperatingPoint],
 ) -> schema.MonitorReport:  # fmt: skip
     monitor, estimator = judge.monitor, judge.estimator
     verdicts, raw = fitted.on_test.verdicts[:, index], fitted.on_test.scores[index]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.compiler.documents import report as schema
+from edgemon.compiler.documents import monitors as schema
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.promise.calibration import with_faults
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, Promise

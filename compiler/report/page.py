@@ -16,8 +16,10 @@ from edgemon.compiler.guarding import sentence
 from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.promise.drift.watched import sentence as drift_sentence
 from edgemon.compiler.report import figures, trust_figures
+from edgemon.compiler.report.decision import fusion_sentence
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.report.heat_map import heat_map
+from edgemon.compiler.report.operating_curve import operating_curve
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
@@ -37,6 +39,7 @@ def render(document: schema.Report) -> str:
         "coefficient": coefficient,
         "listed": listed,
     }  # fmt: skip
+    promised = None if document["promise"] is None else document["promise"]["rate"]
     files, guard = resources.files(__package__), document["guard"]
     template = environment.from_string(files.joinpath(TEMPLATE).read_text(encoding="utf-8"))
     return template.render(
@@ -44,7 +47,7 @@ def render(document: schema.Report) -> str:
         style=Markup(files.joinpath(STYLE).read_text(encoding="utf-8")),
         risk_coverage=Markup(figures.risk_coverage(document)),
         quality=Markup(figures.quality(document)),
-        monitors=[_monitor(m, i) for i, m in enumerate(document["monitors"])],
+        monitors=[_monitor(m, i, promised) for i, m in enumerate(document["monitors"])],
         uncalibrated=[m["name"] for m in document["monitors"] if m["threshold_from"] == "method"],
         last_bits=list(tables(document["last_bits"])),
         together=_confusion(document["together"]["verdicts"]),
@@ -59,7 +62,9 @@ def render(document: schema.Report) -> str:
     )
 
 
-def _monitor(monitor: schema.MonitorReport, number_of: int) -> dict[str, Any]:
+def _monitor(
+    monitor: schema.MonitorReport, number_of: int, promised: float | None
+) -> dict[str, Any]:
     """What the page shows of a monitor beside its numbers."""
     parts = list(facts(monitor["details"]))
     reason = monitor["reason"].format(score="‹score›", threshold=number(monitor["threshold"]))
@@ -68,6 +73,8 @@ def _monitor(monitor: schema.MonitorReport, number_of: int) -> dict[str, Any]:
         "reason": reason,
         "facts": [p for p in parts if isinstance(p, Fact)],
         "tables": [p for p in parts if isinstance(p, Table)],
+        "fusion_sentence": fusion_sentence(monitor["worth"]),
+        "curve": Markup(operating_curve(monitor, number_of, promised)),
         "distribution": Markup(figures.distribution(monitor, number_of)),
         "confusion": _confusion(monitor["verdicts"]),
         "infinite": monitor["histogram"]["infinite_right"] + monitor["histogram"]["infinite_wrong"],

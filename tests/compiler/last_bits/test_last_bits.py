@@ -166,7 +166,7 @@ def test_the_command_certifies_and_says_so(tmp_path: Path) -> None:
     out = tmp_path / "b"
     result = edgemon(
         "compile", MODEL, "--data", DATA, "--monitor", "msp_t,box", "--out", out,
-        "--certify-kernels", "reference,builtin",
+        "--certify-kernels", "reference,builtin", "-v",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert "verdicts that flip under errors of the integer taps, of 279 test rows" in result.stdout
