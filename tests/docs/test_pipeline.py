@@ -26,6 +26,9 @@ def folder(tmp_path: Path, tiny_data: Path) -> Path:
     (tmp_path / "model.tflite").write_bytes(write_tiny(tmp_path / "t.tflite").read_bytes())
     (tmp_path / "calibration.npz").write_bytes(tiny_data.read_bytes())
     (tmp_path / "test.npz").write_bytes(tiny_data.read_bytes())
+    (tmp_path / "edgemon.toml").write_text(  # what takes long is none of the script's
+        "[compile]\ndrift-run-length = 0\nworkers = 1\n"
+    )
     command = tmp_path / "bin" / "edgemon"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m edgemon "$@"\n')

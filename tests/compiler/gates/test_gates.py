@@ -108,7 +108,7 @@ def test_a_bundle_that_misses_does_not_replace_the_old_one(
 ) -> None:
     out, old = tmp_path / "out", command_line.copy(bundle, tmp_path / "old")
     common = ("compile", tiny(), "--data", tiny_data, "--monitor", "softmax",
-              "--drift-run-length", "0")  # fmt: skip
+              "--drift-run-length", "0", "--workers", "1")  # fmt: skip
     before = {p.name: p.read_bytes() for p in old.iterdir()}
     said = refused(*common, "--out", old, "--force", "--require", "mcc>=0.99", code=3)
     assert f"{old} stays as it was" in said
