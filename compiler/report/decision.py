@@ -23,7 +23,9 @@ def advice(document: schema.Numbers) -> list[str]:
         found += _rows(first["operating_points"])
     over = [x["monitor"] for x in document["left_out"] if "budget" in x["reason"]]
     if over:
-        found.append(f"A larger budget (--budget-kb, --budget-us) would let in {', '.join(over)}.")
+        found.append(
+            f"A larger budget (--budget-kb, --budget-us) would give room to {', '.join(over)}."
+        )
     tried = any(c["second_inference"] for c in document["comparison"])
     if document["comparison"] and not tried and not document["cost"]["second_inference"]:
         found.append(
@@ -39,6 +41,8 @@ def fusion_sentence(worth: Worth) -> str:
     if member is None or beyond is None:
         return ""
     name = member.rpartition(".")[2]
+    if tuple(beyond) == (0, 0):
+        return f"no other ranking than that of its signal {name}"
     span = f"AUROC {beyond[0]:+.3f} to {beyond[1]:+.3f} beside it"
     if beyond[0] > 0:
         return f"better than its best signal, {name} ({span})"

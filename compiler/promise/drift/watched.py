@@ -80,14 +80,17 @@ def sentence(drift: schema.Drift) -> str:
     """Why this score is watched, in words; empty where nothing was chosen."""
     means = {c["monitor"]: mean_images(c) for c in drift["considered"]}
     own = means.pop(drift["monitor"], None)
-    rivals = sorted((v, k) for k, v in means.items() if np.isfinite(v))
-    if own is None or not rivals or not np.isfinite(own):
+    if own is None or not means or not np.isfinite(own):
         return ""
-    others = ", ".join(f"{name} {value:,.0f}" for value, name in rivals[:3])
+    known = sorted((value, name) for name, value in means.items() if np.isfinite(value))
+    without = [name for name, value in means.items() if not np.isfinite(value)]
+    others = "".join(f", with {name} after {value:,.0f}" for value, name in known[:3])
+    if without:
+        others += f"; with so few threshold rows there is no test of {', '.join(without)}"
     return (
         f"it watches {drift['monitor']}: on changed copies of threshold rows "
         f"({', '.join(drift['changes'])}) the flag is reckoned to rise after {own:,.0f} images "
-        f"(geometric mean), with {others}"
+        f"(geometric mean){others}"
     )
 
 

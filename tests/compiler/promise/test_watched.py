@@ -46,6 +46,12 @@ def test_the_score_that_sees_most_is_watched(monkeypatch: pytest.MonkeyPatch) ->
     drift: Any = {**vars(found), "monitor": "errors.density"}
     assert watched.sentence(drift).startswith("it watches errors.density: on changed copies")
 
+    none: Any = {
+        **drift,
+        "considered": ({"monitor": "errors", "images": None}, found.considered[1]),
+    }
+    assert watched.sentence(none).endswith("there is no test of errors")
+
 
 @pytest.mark.parametrize(
     "changed",

@@ -46,7 +46,7 @@ def test_what_more_would_buy_is_said_only_where_it_is_known() -> None:
         comparison=[{"second_inference": False}],
     )  # fmt: skip
     *_, budget, mirror = advice(given)
-    assert budget.endswith("would let in density.")
+    assert budget.endswith("would give room to density.")
     assert mirror.startswith("A second inference was not tried")
     tried = {**given, "comparison": [{"second_inference": True}]}
     assert not any("not tried" in s for s in advice(tried))
@@ -60,3 +60,5 @@ def test_a_fusion_is_held_to_its_best_signal() -> None:
     assert "not shown" in fusion_sentence({**worth, "member_beyond": [-0.01, 0.001]})
     assert fusion_sentence({**worth, "member_beyond": [0.001, 0.01]}).startswith("better than")
     assert fusion_sentence({**worth, "best_member": None}) == ""
+    alone = fusion_sentence({**worth, "member_beyond": [0.0, 0.0]})  # it keeps one signal
+    assert alone == "no other ranking than that of its signal second_opinion"

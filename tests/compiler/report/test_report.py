@@ -271,6 +271,7 @@ def test_one_monitor_without_errors_to_find(tmp_path: Path) -> None:
     assert "n/a" in Reader(case.page).shown
     assert "softmax raises an alarm" in Reader(case.page).shown
     assert "all together" not in case.page
+    assert "quality-title" not in case.page  # a plot of one point beside an empty half
 
 
 def test_a_class_without_a_box_has_no_finite_score(tmp_path: Path) -> None:
