@@ -33,6 +33,6 @@ def operating_curve(monitor: schema.MonitorReport, number: int, promised: float 
         axis.xaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:g}%"))
         axis.yaxis.set_major_formatter(PercentFormatter(1, 0))
-        axis.set_ylim(0, 1)
+        axis.set_ylim(0, 1.05)  # the ring of a point at 100 % is whole
         axis.set(xlabel="false alarms promised, at most", ylabel="wrong answers caught")
     return svg[0]
