@@ -111,7 +111,7 @@ def test_the_hint_for_words_names_both_options_where_there_are_both(
     """A column of words was always said to be the label."""
     table = tmp_path / "d.csv"
     table.write_text("a,b,client,c,d,label\n1,2,anna,3,4,0\n1,2,bert,3,5,1\n")
-    label = "if this column is the label, give --label-column client"
+    label = "if one is the label, give --label-column client"
     group = "; if it is the group, --group client"
     says = refused("compile", tracks / "tiny.tflite", "--data", table, "--out", tmp_path / "b")
     assert says.endswith(label + group)
