@@ -45,7 +45,13 @@ def watch(
     (look,) = own.blocks(len(own))
     channels = 1 if look.ndim == 3 else look.shape[3]
     changes = [c for c in CHANGES if channels in (find(c.property).channels or (channels,))]
-    maker = Maker(own, _full_scale(look, options.full_scale), recorder)
+    top = _full_scale(look, options.full_scale)
+    if top != options.full_scale:
+        reporter.note(
+            f"the drift test's score is chosen on copies changed as if {top} were the brightest "
+            f"value, which no image here exceeds, and not {options.full_scale} (--full-scale)"
+        )
+    maker = Maker(own, top, recorder)
     every = np.arange(len(own))
     with reporter.stage("choosing the score that the drift test watches") as progress:
         made = recorder.record(tapped, maker.dataset([(c, every) for c in changes]), progress)
@@ -54,7 +60,8 @@ def watch(
             for i, c in enumerate(changes)
         ]
         return choose(
-            fitted.program, len(fitted.judges), first, design, copies,
+            fitted.program, len(fitted.judges), first, design,
+            float(design.correct[some].mean()), copies,
             run_length=options.drift_run_length, confidence=options.promise.confidence,
         )  # fmt: skip
 

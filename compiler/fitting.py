@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import rankdata
 
 from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.cross_fitting import cross_fitted, device_scores
@@ -21,7 +22,12 @@ from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.monitors.lowering import Lowered, lowered
 from edgemon.compiler.monitors.shared import ranking
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.promise.calibration import drawn, find_thresholds, set_thresholds
+from edgemon.compiler.promise.calibration import (
+    drawn,
+    find_thresholds,
+    set_thresholds,
+    with_faults,
+)
 from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
@@ -186,7 +192,9 @@ class _Court:
         program = set_thresholds(program, found, per_class=bool(promise.per_class))
         on_test, wrong = evaluate(program, self.test), ~self.test.correct
         quality = tuple(
-            assess(on_test.verdicts[:, i] != Verdict.TRUST, on_test.scores[i], wrong)
+            assess(
+                on_test.verdicts[:, i] != Verdict.TRUST, rankdata(with_faults(on_test, i)), wrong
+            )
             for i in range(len(calibrated))
         )
         together = assess(on_test.verdict != Verdict.TRUST, on_test.verdict, wrong)

@@ -54,8 +54,9 @@ def lessons(
 ) -> tuple[Lessons, Recording]:
     """Also the threshold rows that are left for thresholds."""
     first = next((e for e in estimators if e.learns_from_held_out), None)
+    correct = rows.threshold.correct
     if first is None or (
-        rows.fit.changed is None and crosses(rows.fit, rows.threshold.correct, first.taps)
+        rows.fit.changed is None and crosses(rows.fit, correct, first.taps, first.seed)
     ):
         return Lessons(rows.fit, None), rows.threshold
     own_seed = first.seed
@@ -68,7 +69,7 @@ def lessons(
     return Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
 
 
-def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str]) -> bool:
+def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str], seed: int) -> bool:
     """Do fusions of these taps learn from the fit rows, so that all threshold rows set thresholds?
     Where threshold rows are few, and the model is wrong on fit rows about as often as on them (of
     which only this is looked at, ``correct`` (n,)): its errors there are like those it makes
@@ -78,7 +79,8 @@ def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str])
         return False
     if wrong.sum() < FEWEST_CROSSED or wrong.mean() < ALIKE * (~correct).mean():
         return False
-    return bool(tuning.folds(wrong, 0, fit.groups))
+    # Fewer folds: one without right or wrong rows, which nobody would judge.
+    return len(tuning.folds(wrong, seed, fit.groups)) == tuning.FOLDS
 
 
 def threshold_halves(

@@ -78,13 +78,10 @@ class Panel:
         self.first_is_fixed = first_is_fixed
         self.wrong = rows.wrong
         fewest = min(splits, key=lambda s: int((~self.wrong[s.calibration]).sum()))
-        taps = [tap.name for tap in rows.fit.taps]
-        self._crosses = crosses(rows.fit, ~self.wrong[fewest.calibration], taps)
-        self.learns_from_calibration = learns_from_thresholds(
-            ~self.wrong[fewest.calibration], options.target
-        )
+        self._correct = ~self.wrong[fewest.calibration]
+        self.learns_from_calibration = learns_from_thresholds(self._correct, options.target)
         self._fitter = self._members = Fitter(rows.fit)
-        if not (self._crosses or self.learns_from_calibration):
+        if not self.learns_from_calibration:
             fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
@@ -138,10 +135,12 @@ class Panel:
     def fused(self, fusion: MonitorEstimator) -> Fused:
         """Its members are fitted, what it learns from held-out rows is not learned yet."""
         if id(fusion) not in self._fused:
-            fusion.fit_members(self._members.rows, self._members.fit)
             crossed = None
-            if self._crosses:
+            if crosses(self.rows.fit, self._correct, fusion.taps, fusion.seed):
+                fusion.fit_members(self._fitter.rows, self._fitter.fit)
                 crossed = cross_fitted(fusion, self.rows.output, self.rows.fit)
+            else:
+                fusion.fit_members(self._members.rows, self._members.fit)
             judges = tuple(self._judge(m) for m in fusion.members_)
             self._fused[id(fusion)] = Fused.of(fusion, judges, self.rows, crossed)
         return self._fused[id(fusion)]

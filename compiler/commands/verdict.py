@@ -11,6 +11,15 @@ from edgemon.compiler.report.decision import fusion_sentence
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
 
+MARKS = {
+    "better": "better than the plain softmax",
+    "no better": "not shown to be better than the plain softmax",
+    "worse": "worse than the plain softmax",
+    "softmax": "it is the plain softmax",
+    "weak": "weak: not shown to be better than chance",
+    "unmeasured": "too few right or wrong test rows to compare it with the plain softmax",
+}
+
 
 def show_verdict(terminal: Terminal, out: Path, manifest: schema.Compiled) -> None:
     """What was caught, what is promised, what it is worth and takes, what to do next."""
@@ -18,7 +27,7 @@ def show_verdict(terminal: Terminal, out: Path, manifest: schema.Compiled) -> No
     terminal.note(caught(together))
     for monitor in manifest["monitors"]:
         worth = monitor["worth"]
-        parts = [f"{worth['mark']} beside the plain softmax", fusion_sentence(worth)]
+        parts = [MARKS[worth["mark"]], fusion_sentence(worth)]
         terminal.note(f"{monitor['name']}: {'; '.join(filter(None, parts))}")
     size = manifest["bytes"]["monitors"] / KILOBYTE
     time = manifest["estimated_us"]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
+from edgemon.compiler.promise.calibration import with_faults
 from edgemon.compiler.statistics.intervals import (
     Interval,
     auroc_interval,
@@ -24,8 +26,8 @@ Figure = tuple[float | None, Interval | None]
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Of n labelled rows: ``alarm`` (n,), anything but trust; ``wrong`` (n,); ``score`` (n,) of the
-    first monitor."""
+    """Of n labelled rows: ``alarm`` (n,), anything but trust; ``wrong`` (n,); ``score`` (n,): ranks
+    by the first monitor's, faults last."""
 
     alarm: Bools
     wrong: Bools
@@ -34,7 +36,7 @@ class Verdicts:
     @classmethod
     def of(cls, found: Evaluation, correct: Bools) -> Verdicts:
         """Of an evaluation, and where the model's answer is right (n,)."""
-        return cls(found.verdict != Verdict.TRUST, ~correct, found.scores[0].astype(np.float64))
+        return cls(found.verdict != Verdict.TRUST, ~correct, rankdata(with_faults(found, 0)))
 
     def figures(self) -> dict[str, Callable[[], Figure]]:
         """By name of ``wanted.FIGURES``; with 95 % intervals, some of which take a while."""

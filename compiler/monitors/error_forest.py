@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
@@ -37,6 +38,7 @@ LEAVES = (4, 8, 16)  # of a boosted tree, that are tried
 MOST_BYTES = 24 * 1024  # of boosted trees, above which more leaves are not tried
 UNCHOSEN = 8  # where too few errors tell which number is better
 FEWEST_TREES = 15
+ROWS_OF_LEAF = 20  # at least
 SEEN = 0.1  # false alarms up to which errors that are found count: few are ever promised
 MANY_ROWS = 20_000  # of which one fold tells as much
 
@@ -113,7 +115,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
 
     Trees grow leaf by leaf, the one with the largest gain first, to at most ``leaves``. Of 0 it is
     the number in ``LEAVES`` with which the fit rows' errors are found best out of fold at few false
-    alarms (``SEEN``). ``rule`` is that of ``disagreement.alarm_threshold``."""
+    alarms (``SEEN``), of those whose trees take at most ``MOST_BYTES``: of three classes or more,
+    with 60 trees each, the smallest. ``rule`` is that of ``disagreement.alarm_threshold``."""
 
     kind: ClassVar[str] = "boosted_opinion"
     limits: ClassVar[dict[str, tuple[float, float]]] = {"trees": (1, 1000), "leaves": (0, 64)}
@@ -154,8 +157,24 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
         self.accuracy_ = float(self.boosted_.score(x, labels))
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
+    def check_settings(self) -> None:
+        super().check_settings()
+        if self.leaves == 1:
+            raise CompileError(
+                f"--monitor {self.kind}: leaves=1 decides nothing; give 2 or more, or 0 to "
+                "have the number chosen"
+            )
+
     def least_bytes(self, recording: Recording) -> int:
-        return self._bytes(self.leaves or LEAVES[0], recording)
+        """Half of what they take if all trees are as large as the first of each series, with the
+        fewest leaves that may be chosen."""
+        labels = np.asarray(recording.labels)
+        if len(np.unique(labels)) < 2:
+            return 0  # ``fit`` says so
+        few = self.__class__(**{**self.get_params(deep=False), "trees": 1})
+        few.leaves_ = self.leaves or LEAVES[0]
+        first = few._boosted().fit(joined_values(recording, self.taps), labels)._predictors[0]
+        return sum(len(p.nodes) for p in first) * self.trees * NODE_BYTES // 2
 
     def _bytes(self, leaves: int, recording: Recording) -> int:
         """Of trees that have as many leaves as they may."""
@@ -175,8 +194,8 @@ class BoostedOpinionMonitor(WholeNetworkMonitor):
 
     def _boosted(self) -> HistGradientBoostingClassifier:
         return HistGradientBoostingClassifier(
-            max_iter=self.trees, max_leaf_nodes=self.leaves_, early_stopping=False,
-            random_state=self.seed,
+            max_iter=self.trees, max_leaf_nodes=self.leaves_, min_samples_leaf=ROWS_OF_LEAF,
+            early_stopping=False, random_state=self.seed,
         )  # fmt: skip
 
     def _chosen_leaves(self, x: Floats, labels: Integers, recording: Recording) -> int:

@@ -31,8 +31,8 @@ def about_worth(monitor: schema.MonitorReport, bundle: Sequence[str]) -> Iterato
     elif monitor["worth"]["mark"] == "weak":
         yield (
             "weak_monitor",
-            f"{name} is weak: where it alarms is not shown to be better than chance on these test "
-            f"rows ({_mcc(monitor['metrics']['mcc_interval'])}). {_leave_it(monitor, bundle)}",
+            f"{name} is weak: it is not shown to be better than chance on these test rows "
+            f"({_mcc(monitor['metrics']['mcc_interval'])}). {_leave_it(monitor, bundle)}",
         )
     elif monitor["worth"]["mark"] in ("worse", "no better") and monitor["kind"] != CHEAP:
         yield _beside_the_softmax(monitor, bundle)

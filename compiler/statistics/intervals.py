@@ -69,18 +69,14 @@ def mcc_difference_interval(
 
 def auroc_covariance(scores: Array, wrong: npt.NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
     """AUROCs (k,) of k scores (k, n) of the same rows, some of which are wrong (n,), and their
-    covariance (k, k) (DeLong, DeLong, Clarke-Pearson, Biometrics 1988; by ranks, Sun & Xu 2014).
+    covariance (k, k) (DeLong, DeLong, Clarke-Pearson, Biometrics 1988).
     None unless two rows at least are wrong and two are right."""
-    from scipy.stats import rankdata  # here: it takes long to import
-
     wrongs, rights = int(wrong.sum()), int((~wrong).sum())
     if min(wrongs, rights) < FEWEST:
         return None
-    ranks = rankdata(scores, axis=1)
-    above = (ranks[:, wrong] - rankdata(scores[:, wrong], axis=1)) / rights
-    below = 1 - (ranks[:, ~wrong] - rankdata(scores[:, ~wrong], axis=1)) / wrongs
-    covariance = np.cov(above) / wrongs + np.cov(below) / rights
-    return above.mean(axis=1), np.atleast_2d(covariance)
+    places = np.stack([placements(score, wrong) for score in scores])
+    covariance = np.cov(places[:, wrong]) / wrongs + np.cov(places[:, ~wrong]) / rights
+    return places[:, wrong].mean(axis=1), np.atleast_2d(covariance)
 
 
 def auroc_difference_interval(

@@ -16,6 +16,7 @@ from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.statistics import tuning
 from tests.compiler.recordings import recorded_splits
 
 Parts = Splits[Recording]
@@ -89,11 +90,11 @@ def test_all_threshold_rows_set_thresholds_where_fusions_learn_from_fit_rows(
 def test_rows_that_the_model_knows_by_heart_teach_no_weights(splits: Parts) -> None:
     """It is wrong on few of them, and those are other errors than it makes elsewhere."""
     fit, correct, taps = splits.fit, splits.threshold.correct, ("features", "logits")
-    assert crosses(fit, correct, taps)
+    assert crosses(fit, correct, taps, 0)
     known = fit.labels.copy()
     known[: len(known) // 2] = fit.predicted[: len(known) // 2]
-    assert not crosses(replace(fit, labels=known), correct, taps)
-    assert not crosses(fit.take(np.arange(50)), correct, taps)
+    assert not crosses(replace(fit, labels=known), correct, taps, 0)
+    assert not crosses(fit.take(np.arange(50)), correct, taps, 0)
     taught, held_out = lessons(
         [fusion()], replace(splits, fit=replace(fit, labels=known)), FalseAlarmPromise(), 0
     )
@@ -101,12 +102,31 @@ def test_rows_that_the_model_knows_by_heart_teach_no_weights(splits: Parts) -> N
     assert len(taught.held_out) + len(held_out) == 900
 
 
+def test_rows_of_groups_that_leave_a_fold_without_judges_are_not_crossed(splits: Parts) -> None:
+    """Most wrong rows in one group: a fold without any was dropped, and its rows had no score."""
+    fit = splits.fit
+    groups = np.where(fit.correct, 1 + np.arange(900) % 60, 0)
+    groups[np.flatnonzero(~fit.correct)[:12]] = np.arange(1, 13)
+    grouped = fit.grouped(groups)
+    taps = ("features", "logits")
+    seen = []
+    for seed in range(20):
+        folds = tuning.folds(~fit.correct, seed, groups)
+        seen.append(len(folds))
+        whole = len(folds) == tuning.FOLDS
+        assert crosses(grouped, splits.threshold.correct, taps, seed) == whole
+        if whole:
+            judged = np.sort(np.concatenate([judge for _, judge in folds]))
+            np.testing.assert_array_equal(judged, np.arange(900))
+    assert min(seen) < tuning.FOLDS
+
+
 def test_many_threshold_rows_or_features_are_not_worth_fitting_six_times(splits: Parts) -> None:
     """Members of 12,000 rows with 1,600 features took half an hour."""
     fit, taps = splits.fit, ("features", "logits")
-    assert not crosses(fit, np.tile(splits.threshold.correct, 10), taps)
+    assert not crosses(fit, np.tile(splits.threshold.correct, 10), taps, 0)
     many = np.arange(MOST_CROSSED // fit.width(taps) + 1) % 900
-    assert not crosses(fit.take(many), splits.threshold.correct, taps)
+    assert not crosses(fit.take(many), splits.threshold.correct, taps, 0)
 
 
 def test_changed_copies_teach_beside_held_out_rows_as_before(splits: Parts) -> None:

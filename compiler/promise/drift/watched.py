@@ -1,7 +1,8 @@
 """Which score the drift test watches: the one that would raise the flag soonest.
 
-Reckoned on changed copies of those threshold rows that design the test. The rows that bound its
-false flags take no part, so that the promise holds for whichever score is chosen.
+Reckoned on changed copies of those threshold rows that design the test. The scores of rows that
+bound its false flags take no part but in alarm thresholds, which all threshold rows set, so that
+the promise holds for whichever score is chosen.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Watched:
 
 def choose(
     program: Program, judges: int, first: int, design: Recording,
-    changed: Sequence[tuple[str, Recording]], *, run_length: int, confidence: float,
+    accuracy: float, changed: Sequence[tuple[str, Recording]], *, run_length: int,
+    confidence: float,
 ) -> Watched:  # fmt: skip
     """Among all monitors and signals of a program, of which the first ``judges`` have thresholds:
     the one that takes the fewest images (geometric mean over changes that cost accuracy), or the
@@ -45,9 +47,9 @@ def choose(
 
     Args:
         design: threshold rows that design the test.
+        accuracy: on those of them that were changed, as they were.
         changed: of each change its name, and changed copies of some of these rows.
     """
-    accuracy = float(design.correct.mean())
     changed = [c for c in changed if float(c[1].correct.mean()) <= accuracy - LOSS]
     if not changed:
         return Watched(first)

@@ -145,6 +145,14 @@ def test_few_fit_rows_get_small_trees_and_noise_no_large_ones(rows: Recording) -
     assert monitor(taps=("features",)).fit(rows.take(np.arange(200))).leaves_ <= 8
     assert monitor(taps=("features",), trees=5).fit(hard).leaves_ == 16
     assert monitor(taps=("features",), leaves=3).fit(rows).leaves_ == 3
+    assert monitor(taps=("features",)).fit(rows).leaves_ == 4  # more would not stay small
+    few = rows.take(np.arange(60))
+    for leaves in (0, 64):
+        asked = monitor(taps=("features",), trees=5, leaves=leaves)
+        nodes = sum(len(p.nodes) for series in asked.fit(few).boosted_._predictors for p in series)
+        assert asked.least_bytes(few) <= 12 * nodes
+    with pytest.raises(CompileError, match="leaves=1 decides nothing"):
+        monitor(taps=("features",), leaves=1).fit(rows)
 
 
 def test_forest_is_that_of_scikit_learn(rows: Recording) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgemon.compiler import drift_changes
 from edgemon.compiler.promise.drift import watched
 from edgemon.compiler.promise.drift.choice import design_half, fit_drift
+from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.evaluation import Verdict
 
 ROWS = 1000
@@ -32,7 +34,7 @@ def choose(changed: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch) -> w
         monitors=[SimpleNamespace(name=n, alarm_above=1.6) for n in names]
     )
     return watched.choose(
-        program, 1, 0, rows((0, 0), 0.9, 1), changed, run_length=10_000, confidence=0.95
+        program, 1, 0, rows((0, 0), 0.9, 1), 0.9, changed, run_length=10_000, confidence=0.95
     )
 
 
@@ -87,3 +89,58 @@ def test_what_the_choice_sees_says_nothing_of_the_bounds() -> None:
     assert all(t is not None for t in tests)
     first, second = (t.test.edges for t in tests if t is not None)
     assert (first == second).all()
+
+
+def test_only_rows_that_design_the_test_choose_its_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows that bound false flags would bound them no more."""
+    everything = Recorded(np.arange(1000))
+    design = design_half(1000, 0, None)
+    given: dict[str, Any] = {}
+
+    def choosing(*args: Any, **_: Any) -> watched.Watched:
+        given["design"], given["changed"] = (
+            args[3].rows,
+            np.concatenate([c.rows for _, c in args[5]]),
+        )
+        return watched.Watched(0)
+
+    class Maker:
+        def __init__(self, own: Any, *_: Any) -> None:
+            self.own = own
+
+        def dataset(self, changes: list[Any]) -> np.ndarray:
+            return np.tile(self.own.rows, len(changes))
+
+    monkeypatch.setattr(drift_changes, "choose", choosing)
+    monkeypatch.setattr(drift_changes, "Maker", Maker)
+    fitted: Any = SimpleNamespace(
+        promised=(0,), judges=[0], threshold_rows=everything,
+        program=SimpleNamespace(monitors=[0, 1]),
+    )  # fmt: skip
+    recorder: Any = SimpleNamespace(record=lambda _tapped, rows, _progress: Recorded(rows))
+    options: Any = SimpleNamespace(
+        drift_run_length=10_000, seed=0, full_scale=255, promise=SimpleNamespace(confidence=0.95)
+    )
+    data: Any = Recorded(np.arange(1000))
+    drift_changes.watch(fitted, recorder, None, data, options, Reporter())
+    assert set(given["design"]) == set(np.flatnonzero(design))
+    assert set(given["changed"]) <= set(np.flatnonzero(design))
+    assert len(given["changed"])
+
+
+class Recorded:
+    """Rows by their numbers; as data they are images."""
+
+    dtype, shape, groups = np.dtype(np.uint8), (1000, 8, 8, 3), None
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows, self.correct = rows, np.ones(len(rows), bool)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, index: np.ndarray) -> Recorded:
+        return Recorded(self.rows[index])
+
+    def blocks(self, count: int) -> Any:
+        yield np.full((count, 8, 8, 3), 255, np.uint8)
