@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from edgemon.compiler.report.words import always
+
 SHORT_LIST = 24  # values that are shown in a line; longer lists are folded
 
 
@@ -83,8 +85,12 @@ def _table(name: str, records: list[dict[str, Any]]) -> Table:
         tuple(c.replace("_", " ") for c in columns),
         tuple(all(_is_number(r.get(c)) for r in records) for c in columns),
         tuple(zip(*(cells[c] for c in columns), strict=True)),
-        tuple(f"{k.replace('_', ' ')} {plain(records[0][k])}" for k in same if k not in columns),
+        tuple(_in_every(k, records[0][k]) for k in same if k not in columns),
     )
+
+
+def _in_every(key: str, value: Any) -> str:
+    return always(key, value) or f"{key.replace('_', ' ')} {plain(value)}"
 
 
 def _is_number(value: Any) -> bool:

@@ -20,6 +20,7 @@ from edgemon.compiler.report.decision import fusion_sentence
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.report.heat_map import heat_map
 from edgemon.compiler.report.operating_curve import operating_curve
+from edgemon.compiler.report.words import setting
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
@@ -71,6 +72,7 @@ def _monitor(
     return {
         **monitor,
         "reason": reason,
+        "settings": [setting(k, v) for k, v in monitor["settings"].items()],
         "facts": [p for p in parts if isinstance(p, Fact)],
         "tables": [p for p in parts if isinstance(p, Table)],
         "fusion_sentence": fusion_sentence(monitor["worth"]),

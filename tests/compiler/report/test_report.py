@@ -352,6 +352,7 @@ def test_signals_are_compared_with_their_fusion(tmp_path: Path) -> None:
     assert "The signals alone, under the same promise" in shown
     assert f"{signals['msp_t']['auroc']:.3f}" in shown
     assert re.search("budget, kilobytes ?64", shown)
+    assert "no limit" in shown
     assert render(json.loads(json.dumps(case.document))) == case.page
 
 
