@@ -8,7 +8,6 @@ is not read, for it may run what it likes.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,9 @@ def standardization(path: Path) -> dict[str, tuple[float, ...]]:
     where = f"preprocess: {STANDARDIZE}={path}"
     try:
         content = _read(path)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        raise InputError(f"{where}: cannot be read: it is too large") from None
+    except Exception as error:  # NumPy and the decompressors have errors of many kinds
         why = getattr(error, "strerror", None) or "it is neither .npz nor .json with numbers"
         raise InputError(f"{where}: cannot be read: {why}; write it with {HOW}") from None
     found = {}
@@ -56,7 +57,10 @@ def _read(path: Path) -> Mapping[str, Any]:
         if not isinstance(content, dict):
             raise ValueError("no object")
         return content
-    with np.load(path, allow_pickle=False) as arrays:
-        if not hasattr(arrays, "files"):
-            raise ValueError("one array")
-        return {name: arrays[name] for name in arrays.files}
+    known = {key for called in NAMES.values() for key in called}
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise ValueError("no archive")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files if name in known}

@@ -17,7 +17,14 @@ import numpy.typing as npt
 from edgemon.compiler.data.groups import Column, Groups, columns_of, joined, numbers_of, one_column
 from edgemon.compiler.data.labels import LabelReader, Labels, Named
 from edgemon.compiler.data.named_columns import places, say_left_out
-from edgemon.compiler.data.row_file import READABLE, Header, RowFile, RowWriter, read_header
+from edgemon.compiler.data.row_file import (
+    READABLE,
+    Header,
+    RowFile,
+    RowWriter,
+    parse_header,
+    read_header,
+)
 from edgemon.compiler.data.row_range import RowRange
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.reporter import Progress, Warn
@@ -27,7 +34,7 @@ BLOCK_BYTES = 4 << 20
 FREELY_INFLATED_BYTES = 8 << 20
 MOST_INFLATED = 200  # times; photographs and tables inflate 1 to 20 times, zeros a thousand
 COLUMNS = "columns"
-MOST_HEADER = 10_000  # bytes
+LONGEST_NAME = 1024  # bytes, four a character
 PAIRS = (
     ("x", "y"),
     ("X", "y"),
@@ -119,10 +126,16 @@ def _column_names(
         return None
     require_inflatable(archive.getinfo(f"{COLUMNS}.npy"), path)
     with archive.open(f"{COLUMNS}.npy") as stream:
-        found = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=MOST_HEADER)
-    if found.dtype.kind != "U" or found.shape != (header.shape[1],):
-        return None
-    return tuple(found.tolist())
+        shape, _, dtype = parse_header(stream, f"{path} ({COLUMNS})")
+        if dtype.kind != "U" or shape != (header.shape[1],):
+            return None
+        if not 0 < dtype.itemsize <= LONGEST_NAME:
+            raise DataError(
+                f"{path} ({COLUMNS}): names are {dtype.itemsize // 4:,} characters wide, and a "
+                f"column's name has 1 to {LONGEST_NAME // 4}"
+            )
+        content = b"".join(_pieces(stream, shape[0] * dtype.itemsize))
+    return tuple(np.frombuffer(content, dtype).tolist())
 
 
 def _reordered(x: Path, columns: list[int], folder: Path) -> Path:

@@ -52,7 +52,7 @@ class Header:
 
 def read_header(file: IO[bytes], name: str) -> Header:
     """Read the header of a .npy stream, which is left at the first row. Raises DataError."""
-    shape, fortran, dtype = _parse(file, name)
+    shape, fortran, dtype = parse_header(file, name)
     if dtype.hasobject:
         raise DataError(
             f"{name}: holds Python objects (a pickle), which edgemon does not load; "
@@ -74,7 +74,8 @@ def read_header(file: IO[bytes], name: str) -> Header:
     return header
 
 
-def _parse(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def parse_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, Fortran order and dtype of a .npy stream, as it says; nothing is reserved for it."""
     try:
         version = npy.read_magic(file)
         size = file.read(2 if version == (1, 0) else 4)

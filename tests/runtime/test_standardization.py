@@ -84,3 +84,21 @@ def test_a_row_of_a_table_is_spoken_of_as_one(tmp_path: Path) -> None:
         to_input(np.zeros(4), Preprocess(), InputSpec("x", (3,), "float32"))
     with pytest.raises(InputError, match="mean has 3 values, but a row has 4 columns"):
         to_input(np.zeros(4), declared, InputSpec("x", (4,), "float32"))
+
+
+@pytest.mark.parametrize("name", ["empty.npz", "array.npy", "deep.json"])
+def test_a_file_that_is_no_scaler_is_one_sentence(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"")
+    if name == "array.npy":
+        np.save(path, np.zeros(3))
+    if name == "deep.json":
+        path.write_text("[" * 100_000)
+    with pytest.raises(InputError, match=r"cannot be read: it is neither .*np\.savez"):
+        Preprocess.parse(f"standardize={path}")
+
+
+def test_other_arrays_beside_a_scaler_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.npz"
+    np.savez(path, mean=[1.0], std=[2.0], other=np.array([{}], object))  # raises if it is read
+    assert Preprocess.parse(f"standardize={path}").mean == (1.0,)
