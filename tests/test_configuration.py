@@ -46,7 +46,10 @@ def test_an_option_is_taken_and_said(
     code, shown, said = called("run", digits_bundle, "--data", ROWS)
     assert code == 0
     assert [json.loads(line)["row"] for line in shown.splitlines()] == [0, 1]
-    assert f"options of {project / name}: --json-lines True" in said
+    assert f"options of {project / name}: --json-lines True" in said.replace(
+        " (paths are from the working folder)", ""
+    )
+    assert "paths are from the working folder" in said
 
 
 def test_the_command_line_wins(project: Path, digits_bundle: Path) -> None:
@@ -70,6 +73,13 @@ def test_the_command_line_wins(project: Path, digits_bundle: Path) -> None:
         ("[compile]\ninput = 'a=b'\n", "[compile]: input must be a list"),
         ("run = 3\n", "run must be a table, [run]"),
         ("[run\n", "is not TOML"),
+        ("[compile]\nfalse-alarm = true\n", "[compile]: false-alarm = true: must be a number"),
+        ("[compile]\nfalse-alarm = 'x'\n", "[compile]: false-alarm = 'x': "),
+        ("[compile]\nseed = 0.5\n", "[compile]: seed = 0.5: must be a whole number"),
+        ("[compile]\nout = 5\n", "[compile]: out = 5: must be a path"),
+        ("[compile]\nout = 1979-05-27\n", "[compile]: out = 1979-05-27: must be a path"),
+        ("[run]\njson-lines = 1\n", "[run]: json-lines = 1: must be true or false"),
+        ("[compile]\nforce = true\n", "[compile]: force is for the command line alone"),
     ],
 )
 def test_what_means_nothing_is_refused(text: str, says: str, project: Path) -> None:
@@ -78,6 +88,36 @@ def test_what_means_nothing_is_refused(text: str, says: str, project: Path) -> N
     assert code == 2
     assert says in said
     assert called("run", "--help")[0] == 0  # which may be what one needs now
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("tool = 5\n", "tool must be a table"),
+        ("[tool]\nedgemon = 5\n", "tool.edgemon must be a table"),
+        ("[tool\n", "is not TOML"),
+    ],
+)
+def test_a_malformed_pyproject_is_not_left_out_in_silence(
+    text: str, says: str, project: Path
+) -> None:
+    (project / "pyproject.toml").write_text(text)
+    code, _, said = called("run", "bundle", "--data", ROWS)
+    assert (code, said.count("\n")) == (2, 1)
+    assert f"{project / 'pyproject.toml'}: {says}" in said
+
+
+def test_an_empty_file_ends_the_search(project: Path) -> None:
+    (project / "edgemon.toml").write_text("[rnu]\n")
+    (project / "below" / "edgemon.toml").write_text("")
+    assert "rnu" not in called("run", "bundle", "--data", ROWS)[2]
+
+
+def test_a_working_folder_that_is_gone_is_one_sentence(project: Path) -> None:
+    (project / "below").rmdir()
+    code, _, said = called("run", "bundle", "--data", ROWS)
+    assert (code, said.count("\n")) == (2, 1)
+    assert "the working folder cannot be read" in said
 
 
 def test_another_file_or_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,20 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from edgemon.compiler.errors import CompileError
 from edgemon.targets.nearest import choices
 
 FILE, PROJECT = "edgemon.toml", "pyproject.toml"
 VARIABLE = "EDGEMON_CONFIG"  # names another file; empty: none
+ESCAPE = f"mend it, or set {VARIABLE}= to read no such file"
+TYPED = ("force",)  # what destroys is typed each time
+WANTED: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    Path: "a path, in quotation marks",
+}
 Defaults = dict[str, Any]
 
 
@@ -26,27 +33,32 @@ def find(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
     Raises CompileError for one that cannot be read."""
     named = os.environ.get(VARIABLE)
     if named is not None:
-        return (Path(named), _tables(Path(named))) if named else None
+        return (Path(named), _tables(Path(named)) or {}) if named else None
     for where in (folder, *folder.parents):
         for name in (FILE, PROJECT):
             path = where / name
-            if path.is_file() and (tables := _tables(path)):
+            if path.is_file() and (tables := _tables(path)) is not None:
                 return path, tables
     return None
 
 
-def _tables(path: Path) -> Mapping[str, Any]:
+def _tables(path: Path) -> Mapping[str, Any] | None:
+    """None of a pyproject.toml that says nothing of edgemon."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CompileError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        if path.name == PROJECT:
-            return {}  # others say so
-        raise CompileError(f"{path}: is not TOML: {error}") from None
-    tool = content.get("tool", {}) if path.name == PROJECT else {}
-    found = tool.get("edgemon", {}) if path.name == PROJECT else content
-    return found if isinstance(found, dict) else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CompileError(f"{path}: is not TOML: {error}; {ESCAPE}") from None
+    if path.name != PROJECT:
+        return content
+    for key, name in (("tool", "tool"), ("edgemon", "tool.edgemon")):
+        if key not in content:
+            return None
+        content = content[key]
+        if not isinstance(content, dict):
+            raise CompileError(f"{path}: {name} must be a table, [{name}]; {ESCAPE}")
+    return content
 
 
 def default_map(command: Any, path: Path, tables: Mapping[str, Any]) -> Defaults:
@@ -79,12 +91,37 @@ def _option(command: Any, where: str, key: str, value: Any) -> tuple[str, Any]:
     param = options.get(key.replace("_", "-"))
     if param is None:
         raise CompileError(f"{where}: unknown option {key!r}{choices(key, options)}")
+    if param.name in TYPED:
+        raise CompileError(f"{where}: {key} is for the command line alone, for it destroys")
     if isinstance(value, dict):
         raise CompileError(f"{where}: {key} is a table; give a value")
     if isinstance(value, list) != bool(param.multiple):
         wanted = "a list" if param.multiple else "one value"
         raise CompileError(f"{where}: {key} must be {wanted}")
+    for one in value if isinstance(value, list) else [value]:
+        _require_type(param, f"{where}: {key}", one)
     return str(param.name), value
+
+
+def _require_type(param: Any, where: str, value: Any) -> None:
+    """Raises CompileError for what TOML can say and the option does not mean."""
+    if getattr(param, "is_flag", False):
+        if not isinstance(value, bool):
+            raise CompileError(f"{where} = {value!r}: must be true or false")
+        return
+    declared = getattr(getattr(param, "type_descriptor", None), "annotation", str)
+    kind = next((k for k in WANTED if k in (declared, *get_args(declared))), str)
+    wanted = WANTED.get(kind, "text")
+    written = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise CompileError(f"{where} = {written}: must be {wanted}")
+    if kind is Path and not isinstance(value, str):
+        raise CompileError(f"{where} = {written}: must be {wanted}")
+    if kind in (int, float):
+        try:
+            kind(value if isinstance(value, str) else str(value))
+        except ValueError:
+            raise CompileError(f"{where} = {value!r}: must be {wanted}") from None
 
 
 def taken(params: Any, ctx: Any) -> dict[str, Any]:

@@ -51,6 +51,8 @@ class _Group(Commands):
                 more["obj"] = {"configuration": found[0]}
         except EdgemonError as error:
             self._fail(str(error), error.exit_code)
+        except OSError as error:
+            self._fail(f"the working folder cannot be read: {error.strerror}; go to another", 2)
         with self._noting():
             return super().make_context(*args, **more)
 
