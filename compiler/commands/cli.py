@@ -284,7 +284,7 @@ def compile_(
     early.require_preprocess(preprocess)
     early.require_rows(data, fit, calibrate, test)
     early.require_room(out, force=force)
-    gates = _gates(require, baseline)
+    gates = _gates(require, baseline, junit)
     from edgemon.compiler import timings as pieces
     from edgemon.compiler.commands.gated import gated_compile
     from edgemon.compiler.commands.summary import show_compiled, show_timings
@@ -339,10 +339,13 @@ def compile_(
     terminal.document({**manifest, **required, **({"timings": found.pieces} if timings else {})})
 
 
-def _gates(require: str, baseline: Path | None) -> Any:
+def _gates(require: str, baseline: Path | None, junit: Path | None) -> Any:
     """Mistakes in what is demanded are answered before anything heavy is imported."""
+    from edgemon.compiler.commands.junit import start
     from edgemon.compiler.gates.wanted import Gates
 
+    if junit is not None:
+        start(junit)
     early.require_baseline(baseline)
     return Gates.parse(require, baseline)
 
@@ -407,7 +410,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
-    gates = _gates(require, baseline)
+    gates = _gates(require, baseline, junit)
     from edgemon.compiler.commands.gated import gated_verify
     from edgemon.compiler.terminal import Terminal
 

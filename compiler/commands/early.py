@@ -131,6 +131,11 @@ def require_baseline(path: Path | None) -> None:
         raise CompileError(
             f"--baseline {path}: is no folder; give a bundle that `edgemon compile --out` wrote"
         )
+    if path is not None and not (path / "manifest.json").is_file():
+        raise CompileError(
+            f"--baseline {path}: has no manifest.json; give a bundle that `edgemon compile --out` "
+            "wrote"
+        )
 
 
 def require_file_of(spec: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgemon.compiler.commands.written import write_beside
+from edgemon.compiler.errors import CompileError
 from edgemon.runtime.errors import EdgemonError
 
 PASSED, FAILED, SKIPPED, ERROR = "passed", "failed", "skipped", "error"
@@ -44,10 +45,19 @@ def write(path: Path, suite: str, cases: Sequence[Case]) -> None:
     write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
 
 
+def start(path: Path) -> None:
+    """Take away the file of an earlier run, which would speak for this one. Raises CompileError
+    where none can be written."""
+    write_beside(path, lambda _: None, "--junit")
+    path.unlink()
+
+
 @contextmanager
 def reported(path: Path | None, suite: str, step: str) -> Iterator[list[Case]]:
     """Cases that the block appends are written at its end, behind one of the ``step`` itself, which
     has an error if the block ends with one and no case says why."""
+    if path is not None:
+        start(path)
     cases: list[Case] = []
     group = f"edgemon.{step}"
     try:
@@ -56,7 +66,8 @@ def reported(path: Path | None, suite: str, step: str) -> Iterator[list[Case]]:
         if path is not None:
             explained = any(case.outcome in (FAILED, SKIPPED) for case in cases)
             own = Case(step, group) if explained else Case(step, group, ERROR, str(error))
-            write(path, suite, [own, *cases])
+            with suppress(CompileError):  # the error itself is what matters
+                write(path, suite, [own, *cases])
         raise
     if path is not None:
         write(path, suite, [Case(step, group), *cases])
