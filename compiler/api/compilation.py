@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import sys
 import tempfile
-import warnings
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.api.bundle import Bundle
-from edgemon.compiler.api.frames import EdgemonWarning, as_rows, in_order, names_of
+from edgemon.compiler.api.frames import as_rows, in_order, names_of, warn
 from edgemon.compiler.api.models import ModelFile, as_file
 from edgemon.compiler.commands.summary import show_compiled
 from edgemon.compiler.data.sources import Sources
@@ -34,19 +31,7 @@ class _Warner(Reporter):
     """Warnings alone, as Python's."""
 
     def warn(self, text: str) -> None:
-        warnings.warn(text, EdgemonWarning, stacklevel=_levels_to_the_caller())
-
-
-def _levels_to_the_caller() -> int:
-    """How many calls below ``warn`` lies the line that called edgemon, which a warning shows."""
-    frame, levels = sys._getframe(1), 1
-    while frame.f_back is not None and _is_ours(frame):
-        frame, levels = frame.f_back, levels + 1
-    return levels
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "edgemon"
+        warn(text)
 
 
 def compile(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -32,23 +34,36 @@ def in_order(x: Any, features: Sequence[str] | None, where: str) -> npt.NDArray[
         return as_rows(x)
     found = places(where, names, features)
     if found is None:
-        _warn(
-            f"{where}: no column has the name of a feature, so that they are taken in their order"
-        )
+        warn(f"{where}: no column has the name of a feature, so that they are taken in their order")
         return as_rows(x)
-    say_left_out(
-        where, names, found, lambda text: warnings.warn(text, EdgemonWarning, stacklevel=4)
-    )
+    say_left_out(where, names, found, warn)
     return as_rows(x[[list(x.columns)[i] for i in found]])
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, EdgemonWarning, stacklevel=4)
+def warn(text: str) -> None:
+    """A warning that points to the line that called edgemon."""
+    warnings.warn(text, EdgemonWarning, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller() -> int:
+    """How many calls below ``warn`` lies the line that called edgemon, which a warning shows."""
+    frame, levels = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame):
+        frame, levels = frame.f_back, levels + 1
+    return levels
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "edgemon"
 
 
 def as_rows(x: Any) -> npt.NDArray[Any]:
     """(n, ...) of what holds rows: an array, or a frame of pandas or polars. Raises InputError."""
     found = np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
+    if found.dtype.kind == "O" and names_of(x) is not None:
+        columns = [np.asarray(x[name].to_numpy()) for name in x.columns]
+        if all(c.dtype.kind in "biuf" for c in columns):
+            found = np.stack([c.astype(np.uint8) if c.dtype == bool else c for c in columns], 1)
     if found.dtype.kind not in "biuf":
         raise InputError(f"rows must be numbers, and are {found.dtype}{_of_words(x)}")
     if found.ndim < 2:
