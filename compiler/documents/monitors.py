@@ -52,7 +52,7 @@ class Worth(TypedDict):
     # "better", "no better" or "worse" than the softmax; "softmax": it is that; "weak": not shown to
     # be better than chance; "unmeasured": too few right or wrong test rows.
     mark: Literal["better", "no better", "worse", "softmax", "weak", "unmeasured"]
-    softmax_auroc: float | None
+    softmax_auroc: float | None  # of the plain softmax on the same test rows
     softmax_mcc: float | None  # of the softmax under the promise of it alone
     auroc_beyond: Sequence[float] | None  # of its AUROC minus the softmax's (DeLong)
     # Of its MCC minus the softmax's, each under the promise of it alone; paired bootstrap.

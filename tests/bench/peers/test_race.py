@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,11 @@ def test_every_peer_of_the_issue_is_there() -> None:
     ],
 )
 def test_what_does_not_go_together_is_said(
-    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
 ) -> None:
+    (tmp_path / "somewhere").mkdir()  # what does not exist is said first
+    (tmp_path / "x.npz").touch()
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["edgemon", "bench", *arguments])
     with pytest.raises(SystemExit) as left:
         main()
