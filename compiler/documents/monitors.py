@@ -39,9 +39,9 @@ class OperatingPoint(TypedDict):
     rows: int  # those that there are
     threshold: float | None  # as scores are shown; null with fewer rows than needed, and so below
     caught: float | None  # share of wrong answers that alarm
-    caught_interval: Sequence[float] | None
+    caught_interval: Sequence[float] | None  # 95 %, exact (Clopper, Pearson)
     false_alarms: float | None  # share of right answers that alarm
-    false_alarms_interval: Sequence[float] | None
+    false_alarms_interval: Sequence[float] | None  # likewise
     precision: float | None  # share of alarms that are wrong answers
 
 

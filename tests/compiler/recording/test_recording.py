@@ -96,7 +96,9 @@ def test_a_row_that_does_not_fit_is_named(tapped: TappedModel, tmp_path: Path) -
     broken[17, 2] = np.nan
     with pytest.raises(DataError, match="row 17: an image has a NaN"):
         _record(tapped, _data(tmp_path, broken, None), tmp_path)
-    with pytest.raises(DataError, match="a row has 5 columns, but the model's input 'input' takes 4"):
+    with pytest.raises(
+        DataError, match="a row has 5 columns, but the model's input 'input' takes 4"
+    ):
         _record(tapped, _data(tmp_path, np.zeros((9, 5)), None), tmp_path, workers=1)
 
 
