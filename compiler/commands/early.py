@@ -133,8 +133,8 @@ def require_baseline(path: Path | None) -> None:
         )
     if path is not None and not (path / "manifest.json").is_file():
         raise CompileError(
-            f"--baseline {path}: has no manifest.json; give a bundle that `edgemon compile --out` "
-            "wrote"
+            f"--baseline {path}: is not an edgemon bundle (no manifest.json); give a bundle "
+            "that `edgemon compile --out` wrote"
         )
 
 

@@ -45,5 +45,5 @@ def test_the_file_of_an_earlier_pass_does_not_stay(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_no_baseline(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match=r"has no manifest\.json"):
+    with pytest.raises(CompileError, match="not an edgemon bundle"):
         require_baseline(tmp_path)
