@@ -16,6 +16,7 @@ import pytest
 
 from edgemon import targets
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.monitors.fusion import stack
 from tests.command_line import DATA, MODEL, copy, document, edgemon, refused
 from tests.conftest import DEMO
 from tests.tiny_tflite import write_tiny
@@ -246,8 +247,11 @@ def test_an_excess_and_a_rank_say_what_they_are(tiny_data: Path, tmp_path: Path)
     assert document("verify", tmp_path / "a", "--data", tiny_data)["mismatches"] == 0
 
 
-# By themselves linear signals of the features find so much on digits that no other joins them.
-TWO_SIGNALS = ("--taps", "second_opinion=logits,mahalanobis_gap=logits")
+@pytest.fixture
+def several_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One signal finds so much on digits that no other would join it by what it gains."""
+    monkeypatch.setattr(stack, "LEAST_GAIN", -1)
+    monkeypatch.setattr(stack, "ERRORS", -100)
 
 
 def require_prices(shown: str, manifest: dict[str, Any]) -> None:
@@ -269,8 +273,9 @@ def require_prices(shown: str, manifest: dict[str, Any]) -> None:
     ]
 
 
+@pytest.mark.usefixtures("several_signals")
 def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
-    common = ("compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--out")
+    common = ("compile", MODEL, "--data", DATA, "--out")
     result = edgemon(*common, tmp_path / "a", "-v")
     assert result.exit_code == 0, result.stderr
     free = json.loads((tmp_path / "a" / "manifest.json").read_text())
@@ -287,6 +292,7 @@ def test_a_budget_of_bytes_and_time_chooses_the_signals(tmp_path: Path) -> None:
     assert free["budget"] == {"kilobytes": None, "microseconds": None}
 
 
+@pytest.mark.usefixtures("several_signals")
 def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
     """What a microsecond buys was divided by none, after the bundle had been written."""
     host = Path(targets.__file__).parent / "profiles" / "host-x86_64.toml"
@@ -294,7 +300,7 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
     free = "".join(f"{part} = 0\n" for part in targets.PARTS)
     (tmp_path / "free.toml").write_text(f"{head}[nanoseconds]\n{free}")
     result = edgemon(
-        "compile", MODEL, "--data", DATA, *TWO_SIGNALS, "--target", tmp_path / "free.toml",
+        "compile", MODEL, "--data", DATA, "--target", tmp_path / "free.toml",
         "--out", tmp_path / "b", "-v",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -303,14 +309,14 @@ def test_signals_that_cost_no_time_end_no_compile(tmp_path: Path) -> None:
     assert [v.split()[-1] for v in lines[stack + 1 : stack + 3]] == ["n/a", "n/a"]
 
 
+@pytest.mark.usefixtures("several_signals")
 def test_a_larger_budget_is_met_with_thresholds_of_classes_too(tmp_path: Path) -> None:
     """A second signal once left no room for the thresholds."""
     common = ("compile", MODEL, "--data", DATA, "--drift-run-length", "0", "--per-class", "each")
-    common = (*common, *TWO_SIGNALS)
     promise = ("--false-alarm", "0.3", "--confidence", "0.6", "--budget-kb", "23")
     found = document(*common, *promise, "--out", tmp_path / "b")
     assert found["monitors"][0]["class_thresholds"]
-    assert sum(c["kept"] for c in found["monitors"][0]["details"]["selection"]) == 2
+    assert sum(c["kept"] for c in found["monitors"][0]["details"]["selection"]) >= 2
     assert found["monitors"][0]["bytes"] == found["bytes"]["monitors"] <= 23 * 1024
 
 

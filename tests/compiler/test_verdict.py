@@ -41,7 +41,7 @@ def test_the_verdict_is_of_a_few_lines_and_names_what_is_left_out() -> None:
     assert terminal.heard == [
         "caught 60.0 % (49.7 to 69.7) of 100 wrong answers, false alarms on 10.0 % (6.2 to 15.0) "
         "of 200 right ones; of the alarms 75.0 % (64.1 to 84.0) are on wrong answers",
-        "m: better beside the plain softmax",
+        "m: better than the plain softmax",
         "takes 2.0 kB; reference, C and ONNX agree on all 1,000 held-out rows; left out: forest "
         "(why: -v)",
         "First. Second.",
