@@ -12,6 +12,8 @@ from sklearn.base import clone
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.monitors.lowering import lowered
+from edgemon.compiler.program.grids import Represented
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.evaluation import evaluate
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics import tuning
@@ -19,9 +21,9 @@ from edgemon.compiler.statistics import tuning
 Floats = npt.NDArray[np.float64]
 
 
-def device_scores(members: Sequence[MonitorEstimator], output: str, rows: Recording) -> Floats:
-    """(n, members): scores of fitted monitors as the device computes them."""
-    program, represented = lowered(members, rows.taps, output).represented()
+def device_scores(program: Program, represented: Sequence[Represented], rows: Recording) -> Floats:
+    """(n, members): scores of fitted monitors, see ``Lowered.represented``, as the device computes
+    them."""
     raw = evaluate(program, rows).scores
     return np.column_stack([r.real(s) for r, s in zip(represented, raw, strict=True)])
 
@@ -36,8 +38,11 @@ def cross_fitted(fusion: MonitorEstimator, output: str, rows: Recording) -> Floa
     for learn, judge in folds:
         taught, judged = rows.take(learn), rows.take(judge)
         for i, member in enumerate(members):
+            if member in failed:
+                continue
             try:
-                scores[judge, i] = device_scores([clone(member).fit(taught)], output, judged)[:, 0]
+                own = lowered([clone(member).fit(taught)], rows.taps, output)
+                scores[judge, i] = device_scores(*own.represented(), judged)[:, 0]
             except CompileError as error:
                 failed[member] = str(error)
     fusion.leave_out(failed)

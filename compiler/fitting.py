@@ -122,11 +122,14 @@ def combine(
     rows = taught.fit if taught.held_out is None else taught.held_out
     copies = taught.copies
     parts = [rows] if copies is None else [rows, copies]
-    if taught.held_out is None:
-        found = [cross_fitted(fusion, output, rows)]
-    else:
-        found = [device_scores(fusion.members_, output, part) for part in parts]
-    program, _ = lowered(fusion.members_, rows.taps, output).represented()
+    # Before the others, for it may leave members out.
+    crossed = cross_fitted(fusion, output, rows) if taught.held_out is None else None
+    program, represented = lowered(fusion.members_, rows.taps, output).represented()
+    found = (
+        [device_scores(program, represented, part) for part in parts]
+        if crossed is None
+        else [crossed]
+    )
     fusion.combine(
         np.concatenate(found), ~np.concatenate([part.correct for part in parts]),
         Bill(program, times), _groups(rows, copies),

@@ -67,32 +67,18 @@ def mcc_difference_interval(
     return percentiles(first - second)
 
 
-def auroc_covariance(scores: Array, wrong: npt.NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
-    """AUROCs (k,) of k scores (k, n) of the same rows, some of which are wrong (n,), and their
-    covariance (k, k) (DeLong, DeLong, Clarke-Pearson, Biometrics 1988).
-    None unless two rows at least are wrong and two are right."""
-    wrongs, rights = int(wrong.sum()), int((~wrong).sum())
-    if min(wrongs, rights) < FEWEST:
-        return None
-    places = np.stack([placements(score, wrong) for score in scores])
-    covariance = np.cov(places[:, wrong]) / wrongs + np.cov(places[:, ~wrong]) / rights
-    return places[:, wrong].mean(axis=1), np.atleast_2d(covariance)
-
-
 def auroc_difference_interval(
     one: Array, other: Array, wrong: npt.NDArray[np.bool_]
 ) -> Interval | None:
-    """Interval of AUROC(one) - AUROC(other), two scores (n,) of the same rows; None where
-    ``auroc_covariance`` is."""
-    from scipy.stats import norm, rankdata
-
-    found = auroc_covariance(np.stack([rankdata(one), rankdata(other)]), wrong)
-    if found is None:
+    """Interval of AUROC(one) - AUROC(other), two scores (n,) of the same rows; None unless two rows
+    at least are wrong and two are right."""
+    if min(wrong.sum(), (~wrong).sum()) < FEWEST:
         return None
-    (a, b), covariance = found
-    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
-    reach = float(norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt(max(variance, 0.0))
-    return float(a - b) - reach, float(a - b) + reach
+    from scipy.stats import norm  # which devices lack
+
+    gain, error = auroc_gain(placements(one, wrong), placements(other, wrong), wrong)
+    reach = float(norm.ppf((1 + CONFIDENCE) / 2)) * error
+    return gain - reach, gain + reach
 
 
 def auroc_error(auroc: float, wrongs: int, rights: int) -> float:

@@ -14,6 +14,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.lessons import FEWEST_CROSSED, MOST_CROSSED, crosses, lessons
 from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.program.ir import Program
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics import tuning
@@ -43,9 +44,9 @@ def test_no_row_is_judged_by_a_member_that_learned_from_it(
     judged: list[Recording] = []
     real = cross_fitting.device_scores
 
-    def listening(members: list[MONITORS], output: str, part: Recording) -> np.ndarray:
+    def listening(program: Program, represented: object, part: Recording) -> np.ndarray:
         judged.append(part)
-        return real(members, output, part)
+        return real(program, represented, part)
 
     fit = MONITORS["rmds"].fit
     monkeypatch.setattr(cross_fitting, "device_scores", listening)
