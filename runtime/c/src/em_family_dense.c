@@ -80,6 +80,11 @@ static void affine_f32(em_value x, const em_f32 *weight, const em_f32 *bias, uin
     }
 }
 
+/* Of a node: its bits are proven. */
+EM_INLINE int fits_16(const em_monitor *m, uint32_t id) {
+    return id >= m->n_taps && em_node_at(m, id - m->n_taps)->bits < 15;
+}
+
 EM_RUN(affine) {
     const void *weight = em_data_of(m, node, 0);
     const void *bias = em_data_of(m, node, 1);
@@ -88,10 +93,10 @@ EM_RUN(affine) {
     em_i32 *sum = (em_i32 *)out;
     if (em_is_f32(x.dtype)) {
         affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
-    } else if (EM_SMALL || x.dtype == EM_I32) {
+    } else if (EM_SMALL || (x.dtype == EM_I32 && !fits_16(m, node->x))) {
         EM_OF_EACH_INT(x.dtype, dtype, affine_wide(dtype, x, w, b, node->length, sum));
     } else {
-        EM_OF_INTS(x.dtype, dtype, affine_narrow(dtype, x, w, b, node->length, sum));
+        EM_OF_EACH_INT(x.dtype, dtype, affine_narrow(dtype, x, w, b, node->length, sum));
     }
 }
 #endif

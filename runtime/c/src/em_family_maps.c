@@ -253,26 +253,56 @@ EM_INLINE uint32_t root_of(uint64_t v, uint64_t square, uint32_t bits) {
 }
 
 #if !EM_SMALL
-/* The same side by side, where 4^(bits + 1) * square is at most 2^31. */
-EM_INLINE void roots_of(int32_t *v, int32_t square, uint32_t bits, em_i32 *out) {
-    int32_t root[MAP_LANES] = {0}, twice[MAP_LANES] = {0};
-    for (uint32_t k = bits + 1; k-- > 0;) {
-        const int32_t own = (int32_t)((uint32_t)square << (2 * k));
-        const int32_t bit = (int32_t)(UINT32_C(1) << k);
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            const int32_t more = twice[l] + own;
-            const int32_t taken = (more <= v[l]) ? (int32_t)-1 : 0;
-            v[l] -= more & taken;
-            twice[l] = (int32_t)((uint32_t)twice[l] >> 1) + (own & taken);
-            root[l] |= bit & taken;
-        }
+/* One bit of roots side by side. */
+EM_INLINE void add_bit(const uint16_t *v, uint32_t k, uint16_t *root) {
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        const uint16_t more = (uint16_t)(root[l] | (1u << k));
+        root[l] = (uint16_t)(more * more) <= v[l] ? more : root[l];
     }
-    memcpy(out, root, sizeof root);
+}
+
+/* Roots of 16 bits side by side. Loops over the lanes, which no other loop holds, become vectors.
+ */
+EM_ONCE void roots_of(const uint16_t *v, em_i32 *out) {
+    uint16_t root[MAP_LANES] = {0};
+    add_bit(v, 7, root);
+    add_bit(v, 6, root);
+    add_bit(v, 5, root);
+    add_bit(v, 4, root);
+    add_bit(v, 3, root);
+    add_bit(v, 2, root);
+    add_bit(v, 1, root);
+    add_bit(v, 0, root);
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        out[l] = root[l];
+    }
+}
+
+/* Of bytes four times the variance, rounded down: below 2^16, and its root is the deviation. */
+EM_ONCE void variances_of(const int32_t *sum, const uint64_t *squares, uint32_t positions,
+                          uint16_t *out) {
+    const int is_power = (positions & (positions - 1)) == 0;
+    const uint32_t shift = 2 * em_width(positions);
+    if (positions < 256) { /* so that all fit in 32 bits */
+        uint32_t v[MAP_LANES];
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            v[l] = 4 * (positions * (uint32_t)squares[l] - (uint32_t)sum[l] * (uint32_t)sum[l]);
+        }
+        for (uint32_t l = 0; l < MAP_LANES; l++) {
+            out[l] = (uint16_t)(is_power ? v[l] >> shift : v[l] / (positions * positions));
+        }
+        return;
+    }
+    const uint64_t square = (uint64_t)positions * positions;
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        const uint64_t v = scaled_variance(sum[l], squares[l], positions);
+        out[l] = (uint16_t)(is_power ? v >> shift : v / square);
+    }
 }
 
 /* Sixteen channels of bytes side by side: sums and squares in 16 bits, now and then in 32. */
 EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
-                               uint32_t bits, em_i32 *out) {
+                               em_i32 *out) {
     const uint32_t positions = x.length / channels;
     int32_t sum[MAP_LANES] = {0};
     uint64_t squares[MAP_LANES] = {0};
@@ -304,19 +334,9 @@ EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, ui
         }
         left -= steps;
     }
-    if ((uint64_t)positions * positions << (2 * bits + 2) <= UINT64_C(1) << 31) {
-        int32_t v[MAP_LANES];
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            const uint32_t of_sum = (uint32_t)(sum[l] * sum[l]);
-            v[l] = (int32_t)(4 * (positions * (uint32_t)squares[l] - of_sum));
-        }
-        roots_of(v, (int32_t)(positions * positions), bits, out + first);
-        return;
-    }
-    for (uint32_t l = 0; l < MAP_LANES; l++) {
-        const uint64_t scaled = scaled_variance(sum[l], squares[l], positions);
-        out[first + l] = (em_i32)root_of(scaled, (uint64_t)positions * positions, bits);
-    }
+    uint16_t variances[MAP_LANES];
+    variances_of(sum, squares, positions, variances);
+    roots_of(variances, out + first);
 }
 #endif
 
@@ -329,7 +349,7 @@ EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint
 #if !EM_SMALL
     if (dtype == EM_I8 || dtype == EM_U8) {
         for (; c + MAP_LANES <= channels; c += MAP_LANES) {
-            deviation_bytes(dtype, x, channels, c, bits, out);
+            deviation_bytes(dtype, x, channels, c, out);
         }
     }
 #endif
