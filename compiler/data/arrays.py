@@ -65,6 +65,7 @@ class Loaded:
     first_row: int = 0
     groups: Groups | None = None
     features: tuple[str, ...] | None = None  # the columns of a table that has names for them
+    files: tuple[str, ...] | None = None  # of each row of the .npy, where each was a file
 
 
 def read_npy(x: Path, y: Path | None, rows: RowRange) -> Loaded:

@@ -91,14 +91,17 @@ def read_folder(
         labels, names = reader.finish()
     out = folder / "x.npy"
     _write([f for f, _ in wanted], out, pictures, progress, warn)
-    return Loaded(out, np.arange(len(wanted)), labels, names, positions.start)
+    return Loaded(
+        out, np.arange(len(wanted)), labels, names, positions.start,
+        files=tuple(f.relative_to(path).as_posix() for f, _ in wanted),
+    )  # fmt: skip
 
 
 def read_image(path: Path, folder: Path, pictures: Pictures, warn: Warn) -> Loaded:
     """One image, without a label."""
     out = folder / "x.npy"
     _write([path], out, pictures, None, warn)
-    return Loaded(out, np.arange(1), None)
+    return Loaded(out, np.arange(1), None, files=(path.name,))
 
 
 def _images(folder: Path) -> list[Path]:

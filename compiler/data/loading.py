@@ -36,7 +36,8 @@ class Dataset:
     ``class_names[label]`` is a label's name, where labels came as words. ``source`` is what the
     user wrote. Row 0 of ``x`` is row ``first_row`` of that. ``groups`` (n,) is the group of each
     row, if rows come in groups: see ``data.groups``. ``features`` are the columns of a table that
-    has names for them.
+    has names for them. ``files`` are the names of the files of all rows of ``x`` in the folder that
+    the user named, where each row was a file.
     """
 
     x: Path
@@ -47,6 +48,7 @@ class Dataset:
     first_row: int = 0
     groups: Groups | None = None
     features: tuple[str, ...] | None = None
+    files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -138,7 +140,7 @@ def load(
         raise DataError(f"{spec}: has the shape {shape}; one row must be one image, (N, ...)")
     return Dataset(
         loaded.x, loaded.rows, loaded.y, loaded.class_names, spec, loaded.first_row, loaded.groups,
-        loaded.features,
+        loaded.features, loaded.files,
     )  # fmt: skip
 
 

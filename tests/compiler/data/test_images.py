@@ -24,6 +24,19 @@ def test_folders_are_classes(tmp_path: Path) -> None:
     assert data.y.tolist() == [0, 1, 1]
 
 
+def test_a_row_knows_its_file(tmp_path: Path) -> None:
+    """Also of a range, and of some of its rows."""
+    spec = image_folder(tmp_path / "d", {"dog": [X[0], X[1]], "cat": [X[2]]})
+    listing = ("cat/0.png", "dog/0.png", "dog/1.png")
+    assert load(spec, tmp_path).files == listing
+    data = load(f"{spec}[1:3]", tmp_path).take([1])
+    assert data.files is not None
+    assert data.files[data.rows[0]] == listing[data.numbers[0]] == "dog/1.png"
+    assert load(f"{spec}/cat/0.png", tmp_path).files == ("0.png",)
+    np.savez(tmp_path / "d.npz", x=X)
+    assert load(str(tmp_path / "d.npz"), tmp_path).files is None
+
+
 def test_folders_with_numbers_are_labels(tmp_path: Path) -> None:
     data = load(image_folder(tmp_path / "d", {"10": [X[0]], "9": [X[1]]}), tmp_path)
     assert data.class_names is None
