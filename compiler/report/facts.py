@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
-from edgemon.compiler.report.words import always
+from edgemon.compiler.report.words import always, column
 
 SHORT_LIST = 24  # values that are shown in a line; longer lists are folded
 
@@ -76,13 +76,14 @@ def _is_records(value: Any) -> bool:
 
 
 def _table(name: str, records: list[dict[str, Any]]) -> Table:
-    keys = list(dict.fromkeys(key for record in records for key in record))
-    cells = {k: [_cell(r[k]) if k in r else "" for r in records] for k in keys}
+    known = (key for record in records for key, value in record.items() if value is not None)
+    keys = list(dict.fromkeys(known)) or list(records[0])  # what no record knows is no column
+    cells = {k: [_cell(k, r[k]) if k in r else "" for r in records] for k in keys}
     same = [k for k in keys if len(records) > 1 and all(c == cells[k][0] for c in cells[k])]
     columns = [k for k in keys if k not in same] or keys[:1]
     return Table(
         name,
-        tuple(c.replace("_", " ") for c in columns),
+        tuple(map(column, columns)),
         tuple(all(_is_number(r.get(c)) for r in records) for c in columns),
         tuple(zip(*(cells[c] for c in columns), strict=True)),
         tuple(_in_every(k, records[0][k]) for k in same if k not in columns),
@@ -90,14 +91,17 @@ def _table(name: str, records: list[dict[str, Any]]) -> Table:
 
 
 def _in_every(key: str, value: Any) -> str:
-    return always(key, value) or f"{key.replace('_', ' ')} {plain(value)}"
+    cell = _cell(key, value)
+    return always(key, value) or f"{column(key)} {cell if isinstance(cell, str) else plain(value)}"
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, NoneType)) and not isinstance(value, bool)
 
 
-def _cell(value: Any) -> str | list[str]:
+def _cell(key: str, value: Any) -> str | list[str]:
+    if key.endswith("interval") and isinstance(value, (list, tuple)):
+        return " to ".join(map(plain, value))
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
         return list(value)
     return plain(value)

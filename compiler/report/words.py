@@ -12,6 +12,22 @@ SAYS = {
     ("learned", True): "learned from the model's errors",
     ("learned", False): "not learned from errors, which only bound its weight",
 }
+# Of columns of tables whose keys say little to a reader; others are shown as they are.
+COLUMNS = {
+    "size_bytes": "bytes",
+    "estimated_us": "µs, estimated",
+    "auroc": "AUROC",
+    "auroc_interval": "AUROC, 95\u202f% interval",
+    "kept": "in the fusion",
+    "stack_auroc": "AUROC of the fusion with it",
+    "stack_bytes": "bytes of the fusion with it",
+    "stack_estimated_us": "µs of the fusion with it",
+}
+
+
+def column(key: str) -> str:
+    """The key of a table's column, for people."""
+    return COLUMNS.get(key, key.replace("_", " "))
 
 
 def setting(key: str, value: bool | int | float | str) -> tuple[str, str]:

@@ -28,3 +28,14 @@ def test_other_columns_keep_their_own_words() -> None:
     (table,) = facts({"layers": [{"tap": "a", "then": "wrong"}, {"tap": "b", "then": "wrong"}]})
     assert isinstance(table, Table)
     assert table.always == ("then wrong",)
+
+
+def test_columns_have_words_and_intervals_are_spans() -> None:
+    choice = {"signal": "a", "size_bytes": 1024, "auroc_interval": [0.5, 0.75], "stack_auroc": None}
+    (table,) = facts({"selection": [choice, {**choice, "size_bytes": 2, "signal": "b"}]})
+    assert isinstance(table, Table)
+    assert table.columns == ("signal", "bytes")
+    assert table.always == ("AUROC, 95\u202f% interval 0.5 to 0.75",)
+    (table,) = facts({"selection": [choice]})
+    assert isinstance(table, Table)
+    assert table.rows == (("a", "1,024", "0.5 to 0.75"),)
