@@ -48,11 +48,20 @@ class Better(TypedDict):
     p_value: float  # McNemar's exact test, times the alternatives that were compared
 
 
+class Tried(TypedDict):
+    """A preprocessing and an order of classes, on the first test rows of a sample."""
+
+    flags: str  # options of the command that set it; "": what is in force
+    right: int  # rows that the model has right with it
+    rows: int  # on which it was tried
+
+
 class Input(TypedDict):
     """What a first look at the input found."""
 
     spread: InputRange | None  # null: an input of floats or tokens
     better: Better | None
+    tried: list[Tried]  # what is in force first
     vectors_as: list[int] | None  # shape of the images that came as vectors
 
 

@@ -72,6 +72,26 @@ class Better:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What came of a preprocessing and an order of classes on the first rows of the sample:
+    ``correct`` (n,)."""
+
+    way: Way
+    order: Order
+    correct: Bools
+
+    @property
+    def flags(self) -> str:
+        """That choose it; "" for what is in force."""
+        return " ".join(filter(None, (self.way.flag, self.order.flag)))
+
+    def to_json(self) -> schema.Tried:
+        return {
+            "flags": self.flags, "right": int(self.correct.sum()), "rows": len(self.correct),
+        }  # fmt: skip
+
+
 def about_input(found: schema.Input | None) -> list[tuple[str, str]]:
     """What a first look found (as JSON) that a reader must know, by kind."""
     if found is None:
@@ -106,26 +126,30 @@ class Question:
         if expected is not None and accuracy < expected:
             self._refuse(sample, accuracy, rows, f"below the {expected:.2%} expected")
 
-    def better(self, sample: Dataset, others: Sequence[Dataset]) -> Better | None:
-        """The alternative that is clearly better than what is in force, if there is one. All are
-        tried on the first rows of the sample, and the best that are hardly worse are compared on
-        other rows, so that no choice among many makes one look good."""
+    def trials(self, sample: Dataset) -> list[Trial]:
+        """What is in force, which comes first, and all alternatives, on the first rows of the
+        sample."""
         trial = sample.take(np.arange(min(TRIED_ON, len(sample))))
-        first, *rest = self._correct(trial, [self.now[0], *self.ways])
-        now = first[0]
-        found = [*zip(self.orders, first[1:], strict=True)]
-        tried = [(self.now[0], order, correct) for order, correct in found]
-        for way, by_order in zip(self.ways, rest, strict=True):
-            tried += [
-                (way, order, correct)
-                for order, correct in zip((self.now[1], *self.orders), by_order, strict=True)
-            ]
+        found = self._correct(trial, [self.now[0], *self.ways])
+        return [
+            Trial(way, order, correct)
+            for way, by_order in zip((self.now[0], *self.ways), found, strict=True)
+            for order, correct in zip((self.now[1], *self.orders), by_order, strict=True)
+        ]
+
+    def better(self, tried: Sequence[Trial], others: Sequence[Dataset]) -> Better | None:
+        """The alternative that is clearly better than what is in force, if there is one. Of what
+        was tried the best that are hardly worse are compared on other rows, so that no choice among
+        many makes one look good."""
+        now = tried[0].correct
         least = now.sum() - NO_WORSE * len(now)
-        tried = [t for t in tried if t[2].sum() >= least and (t[2] != now).any()]
-        best = sorted(tried, key=lambda t: -int(t[2].sum()))[:FINALISTS]
+        hardly_worse = [
+            t for t in tried[1:] if t.correct.sum() >= least and (t.correct != now).any()
+        ]
+        best = sorted(hardly_worse, key=lambda t: -int(t.correct.sum()))[:FINALISTS]
         if not best:
             return None
-        return self._confirmed([(way, order) for way, order, _ in best], others)
+        return self._confirmed([(t.way, t.order) for t in best], others)
 
     def _confirmed(
         self, best: Sequence[tuple[Way, Order]], others: Sequence[Dataset]

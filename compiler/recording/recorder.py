@@ -39,6 +39,7 @@ class Look:
     sample: Dataset
     question: accuracy.Question
     spread: input_range.InputRange | None
+    tried: Sequence[accuracy.Trial]  # what is in force first
     better: accuracy.Better | None
     vectors_as: tuple[int, ...] | None = None  # the shape of images that came as vectors
 
@@ -46,6 +47,7 @@ class Look:
         return {
             "spread": None if self.spread is None else self.spread.to_json(),
             "better": None if self.better is None else self.better.to_json(),
+            "tried": [trial.to_json() for trial in self.tried],
             "vectors_as": None if self.vectors_as is None else list(self.vectors_as),
         }
 
@@ -113,8 +115,9 @@ class Recorder:
         question.require_above_chance(sample, first.correct, first.labels)
         self.model = self.model.judged(first.values(first.taps[0].name))
         self.own_labels = own_labels.compare(self.model, sample, first.predicted, self.preprocess)
+        tried = question.trials(sample)
         return Look(
-            sample, question, spread, question.better(sample, self._others(splits)),
+            sample, question, spread, tried, question.better(tried, self._others(splits)),
             vectors_as(images[0], self.preprocess, self.model.input),
         )  # fmt: skip
 

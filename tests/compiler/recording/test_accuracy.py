@@ -48,7 +48,8 @@ def question(accuracies: dict[Way, float], *, same: bool = False, seed: int = 0)
 
 
 def better(asked: Question, tmp_path: Path) -> str | None:
-    found = asked.better(numbers(500, tmp_path, 1), [numbers(1000, tmp_path, s) for s in (2, 3)])
+    tried = asked.trials(numbers(500, tmp_path, 1))
+    found = asked.better(tried, [numbers(1000, tmp_path, s) for s in (2, 3)])
     return None if found is None else found.flags
 
 
@@ -65,7 +66,8 @@ def test_chance_does_not_make_one_of_many_look_better(tmp_path: Path) -> None:
     """Alternatives that are as good as what is in force, each on other rows."""
     alike = {NOW: 0.9} | {Way(Preprocess(scale=v), f"scale={v}"): 0.9 for v in range(2, 12)}
     sample, others = numbers(500, tmp_path, 1), [numbers(1000, tmp_path, 2)]
-    named = sum(question(alike, seed=s).better(sample, others) is not None for s in range(100))
+    asked = [question(alike, seed=s) for s in range(100)]
+    named = sum(q.better(q.trials(sample), others) is not None for q in asked)
     assert named <= 1  # of 100 where at most 0.001 of each was promised
 
 
@@ -167,7 +169,8 @@ def test_labels_off_by_one_are_named() -> None:
 
 
 def test_vectors_that_are_taken_for_images_of_colours_are_said() -> None:
-    found = about_input({"spread": None, "better": None, "vectors_as": [32, 30, 3]})
+    nothing = {"spread": None, "better": None, "vectors_as": None, "tried": []}
+    found = about_input({**nothing, "vectors_as": [32, 30, 3]})
     assert [kind for kind, _ in found] == ["vectors_as_images"]
     assert "images of 32x30 pixels with their 3 colours last" in found[0][1]
-    assert about_input({"spread": None, "better": None, "vectors_as": None}) == []
+    assert about_input(nothing) == []
