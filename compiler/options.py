@@ -57,6 +57,7 @@ class Options:
     workers: int = min(2, os.cpu_count() or 1)
     force: bool = False
     c_header: bool = False
+    examples: bool = True  # may the report show rows?
     budget_kb: float | None = None  # of all monitors together; None: what the target's profile says
     budget_us: float | None = None
 
@@ -80,7 +81,7 @@ class Options:
             "confidence": self.promise.confidence, "per_class": self.promise.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
             "guard": self.guard, "full_scale": self.full_scale,
-            "budget_kb": self.budget_kb, "budget_us": self.budget_us,
+            "budget_kb": self.budget_kb, "budget_us": self.budget_us, "examples": self.examples,
             **self._beside(),
         }  # fmt: skip
 

@@ -45,7 +45,6 @@ from edgemon.compiler.program.quantise import early
 from edgemon.compiler.promise.drift import guard as drifts
 from edgemon.compiler.promise.drift.watched import Watched
 from edgemon.compiler.promise.realised import Realised, realised
-from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.proof.prove import prove
 from edgemon.compiler.recording import evaluation
@@ -151,7 +150,9 @@ def compile_bundle(
             cost=Bill(fitted.program, target.times).together(),
         )  # fmt: skip
         with reporter.stage("writing the report"):
-            manifest = _report(folder, fitted, recorded.finite, options.promise, results, emitted)
+            manifest = _report(
+                folder, fitted, recorded.finite, options, results, emitted, splits, recorder, look
+            )
         manifest = outputs.write(
             folder, emitted.artifact, emitted.onnx, tapped, manifest,
             splits.map(lambda _, data: data.numbers), c_header=options.c_header,
@@ -319,15 +320,22 @@ def _warn_of_few_errors(fit: Recording, reporter: Reporter) -> None:
 
 
 def _report(
-    folder: Path, fitted: Fitted, rows: Splits[Recording], promise: Promise,
-    results: schema.Results, emitted: _Emitted,
+    folder: Path, fitted: Fitted, rows: Splits[Recording], options: Options,
+    results: schema.Results, emitted: _Emitted, splits: Splits[Dataset], recorder: Recorder,
+    look: Look,
 ) -> schema.Manifest:  # fmt: skip
     """Writes both forms of the report; returns the whole manifest."""
     # Where matplotlib keeps its font cache, and that it makes one, is no user's concern.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from edgemon.compiler import report  # here, for its plots take long to import
 
-    document = report.collect(fitted, rows, promise, results, emitted.metadata, emitted.artifact)
+    given = report.Given(
+        splits.fit.take(rows.fit.rows), splits.test.take(rows.test.rows), look.sample,
+        options.preprocess, recorder.model.input, shown=options.examples,
+    )  # fmt: skip
+    document = report.collect(
+        fitted, rows, options.promise, results, emitted.metadata, emitted.artifact, given
+    )
     return manifests.with_report(results, report.write(folder, document), document)
 
 

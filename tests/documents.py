@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "documents.md"
 SCHEMAS = tuple(
     f"compiler/documents/{name}.py"
-    for name in ("asked", "monitors", "measured", "manifest", "report")
+    for name in ("asked", "monitors", "measured", "manifest", "shown", "report")
 )
 HEAD = """# The documents of a bundle
 

@@ -67,7 +67,8 @@ def compile(
         preprocess: what is done to rows before the model, as ``scale=1/255``.
         classes: names of the model's classes, in its order.
         verbose: show progress, tables and notes. Warnings are always given, as ``EdgemonWarning``.
-        options: further ones, fields of ``compiler.options.Options``, as ``budget_kb=16``.
+        options: further ones, fields of ``compiler.options.Options``, as ``budget_kb=16``, or
+            ``examples=False`` for private data, of which the report then shows no row.
 
     Raises EdgemonError in one sentence, as the command does.
     """

@@ -260,6 +260,9 @@ def compile_(
     baseline: Baseline = None,
     junit: Junit = None,
     c_header: Annotated[bool, typer.Option(help="Also write the monitor as a C array.")] = False,
+    no_examples: Annotated[
+        bool, typer.Option("--no-examples", help="Show no rows in the report, for private data.")
+    ] = False,
     force: Annotated[bool, typer.Option(help="Replace an existing bundle.")] = False,
     timings: Annotated[
         bool,
@@ -327,6 +330,7 @@ def compile_(
         workers=workers or Options.workers,
         force=force,
         c_header=c_header,
+        examples=not no_examples,
         budget_kb=budget_kb,
         budget_us=budget_us,
     )

@@ -108,6 +108,7 @@ class Options(BesideModel):
     full_scale: int  # the value of full brightness in images, for guard
     budget_kb: float | None  # kB of 1024 bytes
     budget_us: float | None  # us an image
+    examples: bool  # may the report show rows? (--no-examples)
 
 
 class Budget(TypedDict):

@@ -5,7 +5,7 @@ The comment above or beside a field is what docs/documents.md says of it.
 
 from typing import Literal, TypedDict
 
-from edgemon.compiler.documents import asked, manifest, measured, monitors
+from edgemon.compiler.documents import asked, manifest, measured, monitors, shown
 from edgemon.compiler.documents.measured import Interval
 
 ANSWERS: tuple[Literal["right"], Literal["wrong"]] = ("right", "wrong")
@@ -244,6 +244,8 @@ class Numbers(manifest.Companions):
     last_bits: measured.LastBits
     guard: measured.Guard | None  # null without --guard
     by_class: list[ClassReport]
+    seen: shown.Seen
+    examples: shown.Examples
     trust: TrustReport
     cost: CostReport
     budget: asked.Budget

@@ -6,7 +6,8 @@ document does not hold. ``schema`` says what its fields mean.
 """
 
 from edgemon.compiler.report.files import write
+from edgemon.compiler.report.given import Given
 from edgemon.compiler.report.numbers import collect
 from edgemon.compiler.report.page import render
 
-__all__ = ["collect", "render", "write"]
+__all__ = ["Given", "collect", "render", "write"]

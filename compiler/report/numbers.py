@@ -23,8 +23,11 @@ from edgemon.compiler.promise.thresholds import Promise
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.report.decision import advice
 from edgemon.compiler.report.distribution import histogram, shown_scores
+from edgemon.compiler.report.examples import examples
 from edgemon.compiler.report.findings import findings
+from edgemon.compiler.report.given import Given
 from edgemon.compiler.report.operating import operating_points
+from edgemon.compiler.report.seen import seen
 from edgemon.compiler.report.trust import describe_trust
 from edgemon.compiler.statistics.intervals import CONFIDENCE
 from edgemon.compiler.statistics.metrics import RiskCoverage, measure
@@ -45,12 +48,14 @@ def collect(
     manifest: Results,
     metadata: Mapping[str, Any],
     artifact: bytes,
+    given: Given,
 ) -> schema.Report:
     """The document ``report.json``.
 
     Args:
         rows: recordings by split, as given to ``fit_monitors``.
         manifest: what the bundle's manifest says so far. metadata: of the artifact.
+        given: the rows of ``rows`` as they were read.
     """
     found = fitted.on_test
     wrong = ~rows.test.correct
@@ -94,6 +99,8 @@ def collect(
         "last_bits": manifest["last_bits"],
         "guard": manifest["guard"],
         "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
+        "seen": seen(rows.test, metadata["labels"], given),
+        "examples": examples(fitted, rows.test, metadata["labels"], given),
         "trust": describe_trust(
             rows.test,
             manifest["model"]["output_kind"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.compiler.cost.bill import KILOBYTE
@@ -17,33 +17,49 @@ from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.promise.drift.watched import sentence as drift_sentence
 from edgemon.compiler.report import figures, trust_figures
 from edgemon.compiler.report.decision import fusion_sentence
+from edgemon.compiler.report.examples import EACH
 from edgemon.compiler.report.facts import Fact, Table, facts, plain
 from edgemon.compiler.report.heat_map import heat_map
+from edgemon.compiler.report.input_figure import input_figure
 from edgemon.compiler.report.operating_curve import operating_curve
+from edgemon.compiler.report.typed import typed
 from edgemon.compiler.report.words import setting
 from edgemon.runtime.evaluation import Verdict
 
 TEMPLATE, STYLE = "page.html.jinja", "page.css"
 LEAST_TRUSTED = 5  # classes that are shown
 FIRST_ROWS = 20  # of a table; the others are folded
+NEXT = """\
+edgemon run . --data ROWS        # a verdict for each row, and why
+edgemon verify . --data ROWS     # prove the bundle again
+edgemon bench . --data ROWS      # what monitors take here, beside the model"""
+FIRST_TRIED = 8  # preprocessings and orders; the others are folded
+GROUPS = {
+    "caught": "Caught: wrong answers with an alarm",
+    "missed": "Missed: wrong answers without one",
+    "false alarms": "False alarms: right answers with one",
+    "most suspicious": "The most suspicious rows",
+    "least suspicious": "The least suspicious rows",
+}
 SPLITS = {"fit": "fit on", "threshold": "thresholds set on", "test": "tested on"}
 
 
 def render(document: schema.Report) -> str:
     """The page of a document of ``numbers.collect``. The same document gives the same text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    files, guard = resources.files(__package__), document["guard"]
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
+        loader=FunctionLoader(lambda name: files.joinpath(name).read_text(encoding="utf-8")),
+    )  # fmt: skip
     environment.filters |= {
         "percent": percent, "share_interval": share_interval, "interval": interval,
         "number": number, "plain": plain,
         "rate": rate, "kilobytes": kilobytes, "microseconds": microseconds,
         "coefficient": coefficient,
-        "listed": listed,
+        "listed": listed, "score": score,
     }  # fmt: skip
     promised = None if document["promise"] is None else document["promise"]["rate"]
-    files, guard = resources.files(__package__), document["guard"]
-    template = environment.from_string(files.joinpath(TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(
+    return environment.get_template(TEMPLATE).render(
         d=document,
         style=Markup(files.joinpath(STYLE).read_text(encoding="utf-8")),
         risk_coverage=Markup(figures.risk_coverage(document)),
@@ -60,7 +76,24 @@ def render(document: schema.Report) -> str:
         guard_sentence="" if guard is None else sentence(guard),
         drift_sentence="" if document["drift"] is None else drift_sentence(document["drift"]),
         first_rows=FIRST_ROWS,
+        typed=typed(document["options"]),
+        next_steps=NEXT,
+        **_of_rows(document),
     )
+
+
+def _of_rows(document: schema.Report) -> dict[str, Any]:
+    """What the page shows of rows and input beside what the document says of them."""
+    histogram, (now, *others) = document["seen"]["histogram"], document["input"]["tried"]
+    beyond = 0 if histogram is None else histogram["below"] + histogram["above"]
+    inside = 0 if histogram is None else sum(histogram["counts"])
+    return {
+        "group_names": GROUPS, "most_examples": EACH, "first_tried": FIRST_TRIED,
+        "input_figure": Markup(input_figure(histogram)),
+        "clipped": beyond / max(1, beyond + inside),
+        "tried": [now, *sorted(others, key=lambda t: -t["right"])],
+        "swapped": document["options"]["preprocess"]["channels"] == "bgr",
+    }  # fmt: skip
 
 
 def _monitor(
@@ -188,6 +221,11 @@ def interval(found: Interval | None) -> str:
 def coefficient(value: float | None) -> str:
     """An MCC or an AUROC."""
     return "n/a" if value is None else f"{value:.3f}"
+
+
+def score(value: float | None) -> str:
+    """A row's score."""
+    return "no finite score" if value is None else f"{value:.4g}"
 
 
 def number(value: float | None) -> str:

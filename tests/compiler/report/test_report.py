@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import asdict, dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,20 +30,23 @@ from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
 from edgemon.compiler.proof import self_test
 from edgemon.compiler.recording import evaluation
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.report import collect, render
+from edgemon.compiler.report import Given, collect, render
 from edgemon.compiler.report.distribution import BINS, histogram
 from edgemon.compiler.report.facts import Fact, Table, facts
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.statistics.metrics import measure
 from edgemon.compiler.worth import worths
 from edgemon.runtime.evaluation import Verdict
+from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.targets import OpTimes
 from tests.compiler.monitors.test_contract import TAPS
 from tests.compiler.recordings import CLASSES, recorded_splits
+from tests.compiler.report.given_rows import given_rows
 
 TIMES = targets.load(targets.DEFAULT).times
 EVIL = '<script>alert("&amp;")</script>'
 VOID = {"meta", "br", "link", "img"}
+PICTURE = "data:image/png;base64,"
 Parts = Splits[Recording]
 
 
@@ -65,6 +69,13 @@ def last_bits_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
         "certified_kernels": ["builtin", "reference"],
         "kernels": [same.to_json()],
     }
+
+
+def images(rows: Recording) -> Given:
+    """A picture for each row."""
+    pixels = np.random.default_rng(0).integers(0, 256, (len(rows), 8, 8, 3), np.uint8)
+    folder = Path(tempfile.mkdtemp())
+    return given_rows(folder, pixels, InputSpec("x", (8, 8, 3), "uint8", 1.0))
 
 
 def entries(fitted: Fitted, rows: Parts) -> list[Any]:
@@ -100,7 +111,10 @@ def make_case(
             rows.test.rows, 0,
         ).to_json(),
         "comparison": [c.to_json() for c in fitted.comparison],
-        "clipped_share": None, "input": None,
+        "clipped_share": None, "input": {
+            "spread": None, "better": None, "vectors_as": None,
+            "tried": [{"flags": "", "right": 90, "rows": 100}],
+        },
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
         "last_bits": last_bits_json(fitted, rows.test),
@@ -110,14 +124,17 @@ def make_case(
         },
         "self_test": damage.to_json(),
         "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
-        "options": {"monitor": monitors, "taps": "", "seed": 0, "expect_accuracy": None},
+        "options": {
+            "monitor": monitors, "taps": "", "seed": 0, "expect_accuracy": None,
+            "preprocess": Preprocess().to_json(),
+        },
         "budget": {"kilobytes": 64.0, "microseconds": None},
         "bytes": {"monitors": cost.size_bytes},
         "estimated_us": cost.microseconds,
         "sha256": {"monitor.emon": "22"},
     }  # fmt: skip
     metadata = {"labels": list(labels), "kernels": "builtin", "target": "host"}
-    document = collect(fitted, rows, target, manifest, metadata, artifact)
+    document = collect(fitted, rows, target, manifest, metadata, artifact, images(rows.test))
     return Case(fitted, rows, document, render(document))
 
 
@@ -225,8 +242,8 @@ def test_the_page_is_well_formed_and_self_contained(case: Case) -> None:
     assert len(set(read.ids)) == len(read.ids)
     assert {"svg", "table", "figure"} <= read.tags
     assert not read.tags & {"script", "link", "img", "iframe", "object"}
-    assert all(link.startswith("#") for link in read.links)
-    assert {link[1:] for link in read.links} <= set(read.ids)
+    assert {link[1:] for link in read.links if not link.startswith(PICTURE)} <= set(read.ids)
+    assert all(link.startswith(("#", PICTURE)) for link in read.links)
     assert "http" not in case.page
     for target in re.findall(r"url\(([^)]*)\)", case.page):
         assert target[1:] in read.ids
@@ -301,7 +318,10 @@ def test_a_fault_ranks_first(tmp_path: Path) -> None:
     }  # fmt: skip
     artifact = flat.write(flat.Artifact(faulty.program, "00" * 32, {}, None))
     metadata = {"labels": ["a"] * CLASSES, "kernels": "builtin", "target": "host"}
-    document = collect(faulty, case.rows, FalseAlarmPromise(), manifest, metadata, artifact)
+    document = collect(
+        faulty, case.rows, FalseAlarmPromise(), manifest, metadata, artifact,
+        images(case.rows.test),
+    )  # fmt: skip
     monitor = document["monitors"][0]
     assert sum(v["fault"] for v in monitor["verdicts"].values()) == 7
     infinite = np.where(verdicts[:, 0] == Verdict.FAULT, np.inf, scores)
@@ -351,9 +371,18 @@ def test_signals_are_compared_with_their_fusion(tmp_path: Path) -> None:
     shown = Reader(case.page).shown
     assert "The signals alone, under the same promise" in shown
     assert f"{signals['msp_t']['auroc']:.3f}" in shown
-    assert re.search("budget, kilobytes ?64", shown)
+    assert re.search("budget ?64 kB, any time", shown)
     assert "no limit" in shown
     assert render(json.loads(json.dumps(case.document))) == case.page
+
+
+@pytest.mark.parametrize("monitors", ["errors", "softmax,box,prophecy,forest,pattern"])
+def test_people_read_words_and_no_keys(monitors: str, tmp_path: Path) -> None:
+    """But for names that one types, and what stands as code."""
+    case = make_case(make_splits(tmp_path, "int8"), monitors)
+    text = Reader(re.sub("<code>.*?</code>", "", case.page).replace("</", " </")).shown
+    keys = set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", text))
+    assert keys <= {*MONITORS}
 
 
 def test_details_of_any_shape_are_laid_out() -> None:

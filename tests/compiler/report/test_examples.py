@@ -1,0 +1,418 @@
+"""The rows that a report shows: which, how, how much of them, and that private ones stay so."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import edgemon
+from edgemon.compiler.commands.root import app
+from edgemon.compiler.report import Given, render
+from edgemon.compiler.report.examples import EACH, PICTURE_BYTES, examples, groups
+from edgemon.compiler.report.pictures import PREFIX, SIDES, Shades, encoded
+from edgemon.compiler.report.seen import PICTURE_BYTES as SEEN_BYTES
+from edgemon.compiler.report.seen import seen
+from edgemon.compiler.report.unusual import Usual
+from edgemon.runtime.preprocess import InputSpec, Preprocess
+from tests import tiny_onnx
+from tests.compiler.report.given_rows import given_rows
+from tests.compiler.report.test_report import Case, Reader, make_case, make_splits
+from tests.conftest import DEMO
+
+EVIL = '<img src=x onerror="alert(1)">'
+LABELS = ["a", "b", "c", "d"]
+DIGITS = DEMO / "digits_int8.tflite", DEMO / "digits.npz"
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return make_case(make_splits(tmp_path_factory.mktemp("rows"), "int8"), "softmax,entropy")
+
+
+def described(case: Case, given: Given) -> tuple[Any, Any]:
+    """Examples and what the model sees of as many rows as the case has."""
+    first = np.arange(len(given.test))
+    test = case.rows.test.take(first)
+    fitted = replace(case.fitted, on_test=case.fitted.on_test.take(first))
+    return examples(fitted, test, LABELS, given), seen(test, LABELS, given)
+
+
+def opened(uri: str) -> Image.Image:
+    assert uri.startswith(PREFIX)
+    return Image.open(io.BytesIO(base64.b64decode(uri.removeprefix(PREFIX))))
+
+
+def test_each_group_has_the_extremes_of_its_rows() -> None:
+    score = np.array([5, 1, 5, 9, 0, 7, 2, 3, 8, 6], np.uint8)  # which must not be negated
+    alarm = score >= 5
+    wrong = np.arange(10) % 2 == 0
+    found = {name: (count, own) for name, count, own in groups(score, alarm, wrong)}
+    assert found["caught"] == (3, [8, 0, 2])
+    assert found["missed"] == (2, [4, 6])
+    assert found["false alarms"] == (3, [3, 5, 9])
+    assert found["most suspicious"] == (10, [3, 8, 5, 9, 0, 2])
+    assert found["least suspicious"] == (10, [4, 1, 6, 7, 0, 2])
+
+
+def test_a_group_without_a_member_is_there_and_empty() -> None:
+    nobody = np.zeros(4, bool)
+    found = groups(np.arange(4), nobody, nobody)
+    assert [(name, count, own) for name, count, own in found[:3]] == [
+        ("caught", 0, []), ("missed", 0, []), ("false alarms", 0, []),
+    ]  # fmt: skip
+    assert found[3][2] == [3, 2, 1, 0]
+
+
+def test_rows_are_those_of_the_evaluation(case: Case) -> None:
+    test, found = case.rows.test, case.document["examples"]
+    assert found["score_of"] == "softmax"
+    verdicts = case.fitted.on_test.verdict
+    for group in found["groups"]:
+        assert 0 < len(group["shown"]) <= EACH
+        for at in group["shown"]:
+            row = found["rows"][at]
+            i = row["row"]
+            assert row["label"] == LABELS[test.labels[i]]
+            assert row["decided"] == LABELS[test.predicted[i]]
+            assert (row["verdict"] == "trust") == (verdicts[i] == 0)
+            is_wrong, alarms = row["label"] != row["decided"], row["verdict"] != "trust"
+            if group["name"] in ("caught", "missed"):
+                assert (is_wrong, alarms) == (True, group["name"] == "caught")
+            if group["name"] == "false alarms":
+                assert (is_wrong, alarms) == (False, True)
+    assert case.page.count("<image ") == len(found["rows"]) + len(
+        case.document["seen"]["first_rows"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "spec", "preprocess", "drawn"),
+    [
+        (np.zeros((9, 8, 8, 1), np.uint8), InputSpec("x", (8, 8, 1), "float32"), "", (0, 1)),
+        (np.full((9, 8, 8), 16, np.uint8), InputSpec("x", (8, 8, 1), "int8", 0.1), "", (0, 16)),
+        (
+            np.full((9, 8, 6, 3), 200, np.uint8), InputSpec("x", (4, 3, 3), "float32"),
+            "resize=3x4,scale=1/255", (0, 255),
+        ),
+        (np.full((9, 8, 8, 4), 0.5), InputSpec("x", (8, 8, 4), "float32"), "", (0, 1)),
+        (
+            np.full((9, 8, 6, 3), -2.0, np.float32),
+            InputSpec("x", (3, 8, 6), "float32", layout="nchw"), "", (-2, 0),
+        ),
+        (
+            np.full((9, 3, 8, 6), 7.0, np.float32), InputSpec("x", (3, 8, 6), "float32"),
+            "layout=nhwc", (0, 7),
+        ),
+        (np.full((9, 8 * 6 * 3), 99, np.int16), InputSpec("x", (8, 6, 3), "float32"), "", (0, 99)),
+        (np.full((9, 28, 28), 0.5), InputSpec("x", (28, 28), "float32"), "", (0, 1)),
+    ],
+)  # fmt: skip
+def test_images_of_all_forms_are_drawn(
+    case: Case, tmp_path: Path, rows: np.ndarray, spec: InputSpec, preprocess: str,
+    drawn: tuple[float, float],
+) -> None:  # fmt: skip
+    found, sees = described(case, given_rows(tmp_path, rows, spec, preprocess=preprocess))
+    assert (found["kind"], tuple(found["drawn"])) == ("images", drawn)
+    height, width = (6, 8)[::-1] if 6 in (*rows.shape, *spec.shape) else (rows.shape[1],) * 2
+    for row in found["rows"]:
+        assert opened(row["image"]).size == (width, height)
+    assert len(sees["first_rows"]) == 9
+    assert sees["histogram"]["rows"] == 9
+    counts = sees["histogram"]["counts"]
+    assert sum(counts) + sees["histogram"]["above"] == 9 * int(np.prod(spec.shape))
+
+
+def test_channels_are_drawn_as_the_model_gets_them(case: Case, tmp_path: Path) -> None:
+    red = np.zeros((5, 4, 4, 3), np.uint8)
+    red[..., 0] = 255
+    for spec in (
+        InputSpec("x", (4, 4, 3), "uint8", 1.0),
+        InputSpec("x", (3, 4, 4), "uint8", 1.0, layout="nchw"),
+    ):
+        given = given_rows(tmp_path, red, spec, preprocess="channels=bgr")
+        found, sees = described(case, given)
+        assert opened(found["rows"][0]["image"]).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
+        assert opened(sees["first_rows"][0]["image"]).convert("RGB").getpixel((0, 0)) == (0, 0, 255)
+
+
+def test_what_is_no_number_is_drawn_black() -> None:
+    image = np.array([[[np.nan], [np.inf], [-np.inf], [0.5]]])
+    assert Shades.of(image).to_bytes(image).tolist() == [[0, 255, 0, 128]]
+    assert Shades.of(np.full(3, np.nan)) == Shades(0.0, 1.0)
+
+
+def test_pictures_stay_below_their_limit(case: Case, tmp_path: Path) -> None:
+    """Noise, which no PNG makes smaller, and pictures of a common size."""
+    noise = np.random.default_rng(0).integers(0, 256, (60, 96, 96, 3), np.uint8)
+    found, sees = described(
+        case, given_rows(tmp_path, noise, InputSpec("x", (96, 96, 3), "uint8", 1.0))
+    )
+    assert len(found["rows"]) > 2 * EACH
+    for rows, most in ((found["rows"], PICTURE_BYTES), (sees["first_rows"], SEEN_BYTES)):
+        sizes = {opened(r["image"]).size for r in rows}
+        assert len(sizes) == 1
+        assert max(sizes.pop()) in SIDES
+        assert most / 4 < sum(len(r["image"]) for r in rows) <= most
+    most_rows = [noise[i] for i in range(5 * EACH)]
+    assert sum(map(len, encoded(most_rows, PICTURE_BYTES))) <= PICTURE_BYTES
+    assert opened(encoded([noise[0]], PICTURE_BYTES)[0]).size == (64, 64)
+
+
+def test_unusual_values_are_named_with_what_is_usual() -> None:
+    rng = np.random.default_rng(0)
+    usual = rng.normal(size=(2000, 5)) * (1, 10, 1, 1, 1) + (0, 50, 0, 0, 0)
+    usual[:, 2] = np.nan
+    usual[:, 3] = 7.0
+    usual[:, 4] = rng.random(2000) < 0.01
+    of = Usual(usual, ["near", "far", "empty", "same", "rare"])
+    assert of.unusual(np.array([0.5, 45, np.nan, 7, 0])) == []
+    same, far = of.unusual(np.array([0.0, 150, 3.0, 8, 0]))
+    assert (same["column"], same["z"], same["beyond"]) == ("same", None, 0.0)
+    assert (far["column"], far["value"], far["beyond"]) == ("far", 150.0, 0.0)
+    assert far["z"] == pytest.approx(10, abs=0.7)
+    assert (far["median"], *far["usual"]) == tuple(np.quantile(usual[:, 1], [0.5, 0.025, 0.975]))
+    (rare,) = of.unusual(np.array([0.0, 50, 0, 7, 1]))
+    assert (rare["column"], rare["usual"]) == ("rare", (0.0, 0.0))
+    (missing,) = of.unusual(np.array([np.nan, 50, np.nan, 7, 0]))
+    assert (missing["column"], missing["value"], missing["z"]) == ("near", None, None)
+
+
+def test_a_table_of_one_row_and_of_names_that_are_markup(case: Case, tmp_path: Path) -> None:
+    rows = np.array([[1.0, 2.0, 9.0]])
+    given = given_rows(
+        tmp_path, rows, InputSpec("x", (3,), "float32"), fit=np.zeros((50, 3)),
+        features=(EVIL, "b", "c\x1b[31m"),
+    )  # fmt: skip
+    found, sees = described(case, given)
+    assert (found["kind"], found["fit_rows"], len(found["rows"])) == ("table", 50, 1)
+    assert [u["column"] for u in found["rows"][0]["unusual"]] == [EVIL, "b", "c\\x1b[31m"]
+    assert sees["histogram"] is None
+    assert [(c["column"], c["median"]) for c in sees["columns"]] == [
+        (EVIL, 1.0), ("b", 2.0), ("c\\x1b[31m", 9.0),
+    ]  # fmt: skip
+
+
+def test_sequences_words_and_wide_signals_are_rows_with_a_number_alone(
+    case: Case, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    for rows, spec in (
+        (rng.normal(size=(9, 20, 6)), InputSpec("x", (20, 6), "float32")),
+        (rng.integers(0, 40, (9, 12)), InputSpec("x", (12,), "int64")),
+        (rng.normal(size=(9, 400)), InputSpec("x", (400,), "float32")),
+        (rng.normal(size=(9, 5, 5, 7)), InputSpec("x", (5, 5, 7), "float32")),
+    ):
+        found, sees = described(case, given_rows(tmp_path, rows, spec))
+        assert found["kind"] == "other"
+        assert all(r["image"] is None and r["unusual"] == [] for r in found["rows"])
+        assert sees["first_rows"] == sees["columns"] == []
+        assert (sees["histogram"] is None) == spec.takes_tokens
+
+
+def test_the_histogram_is_of_what_the_input_gets(case: Case, tmp_path: Path) -> None:
+    rows = np.repeat(np.array([0.0, 0.25, 2.0, -1.0]), 4).reshape(1, 4, 4, 1)
+    spec = InputSpec("x", (4, 4, 1), "int8", 1 / 255, -128)
+    _, sees = described(case, given_rows(tmp_path, rows, spec, preprocess="scale=0.5"))
+    found = sees["histogram"]
+    assert tuple(found["range"]) == pytest.approx((0, 1))
+    assert (found["below"], found["above"]) == (4, 0)
+    at = {round(found["edges"][i], 3): n for i, n in enumerate(found["counts"]) if n}
+    assert list(at.values()) == [4, 4, 4]
+    edges = np.array(found["edges"])
+    for value in (0.0, 0.125, 1.0):
+        assert found["counts"][int(np.searchsorted(edges, value)) - 1] == 4
+
+
+@pytest.mark.parametrize("values", [(0, 0), (3, 3), (-1e-7, 1e-7), (1e9, 1e9 + 1), (-5, 0.3)])
+def test_the_histogram_of_floats_holds_all_values(
+    case: Case, tmp_path: Path, values: tuple[float, float]
+) -> None:
+    rows = np.linspace(*values, 64).reshape(4, 4, 4, 1)
+    _, sees = described(case, given_rows(tmp_path, rows, InputSpec("x", (4, 4, 1), "float64")))
+    found = sees["histogram"]
+    assert (sum(found["counts"]), found["below"], found["above"]) == (64, 0, 0)
+    assert 1 <= len(found["counts"]) <= 41
+    assert found["range"] is None
+
+
+def test_what_comes_from_rows_is_escaped_on_the_page(case: Case, tmp_path: Path) -> None:
+    """Names of columns, classes and files."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 3))
+    rows[:, 0] += 100 * (rng.random(500) < 0.5)
+    given = given_rows(
+        tmp_path, rows, InputSpec("x", (3,), "float32"), fit=rng.normal(size=(90, 3)),
+        features=(EVIL, "b", "c"), files=(f"{EVIL}.png",) * 500,
+    )  # fmt: skip
+    labels = [EVIL, *LABELS[1:]]
+    page = render(
+        {
+            **case.document,
+            "examples": examples(case.fitted, case.rows.test, labels, given),
+            "seen": seen(case.rows.test, labels, given),
+        }
+    )
+    read = Reader(page)
+    assert not read.open
+    assert "img" not in read.tags
+    assert f"{EVIL}, right" in read.shown
+    assert f"{EVIL}.png" in read.shown
+    assert re.search(rf"{re.escape(EVIL)} 1?\d+\.\d+ \(usually -", read.shown)
+
+
+def compiled(out: Path, *options: str) -> dict[str, Any]:
+    """The report of digits, where the command line makes it."""
+    model, data = DIGITS
+    arguments = [
+        "compile", str(model), "--data", str(data), "--out", str(out), "--monitor", "softmax",
+        "--drift-run-length", "0", *options,
+    ]  # fmt: skip
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads((out / "report.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("shown") / "b"
+    compiled(out)
+    return out
+
+
+def test_the_same_compile_gives_the_same_report(shown: Path, tmp_path: Path) -> None:
+    compiled(tmp_path / "b")
+    for name in ("report.json", "report.html"):
+        assert (tmp_path / "b" / name).read_bytes() == (shown / name).read_bytes()
+
+
+def test_the_manifest_holds_no_picture(shown: Path) -> None:
+    assert PREFIX not in (shown / "manifest.json").read_text()
+    assert PREFIX in (shown / "report.json").read_text()
+    page = (shown / "report.html").read_text()
+    report = json.loads((shown / "report.json").read_text())
+    for row in (*report["examples"]["rows"], *report["seen"]["first_rows"]):
+        assert page.count(row["image"]) >= 1
+    assert {t["flags"] for t in report["input"]["tried"]} > {"", "--preprocess scale=1/255"}
+    assert "--preprocess scale=1/255" in page
+
+
+def test_no_examples_leaves_nothing_of_a_row(tmp_path: Path) -> None:
+    report = compiled(tmp_path / "b", "--no-examples")
+    page = (tmp_path / "b" / "report.html").read_text()
+    assert report["examples"]["left_out"]
+    assert report["examples"]["rows"] == report["examples"]["groups"] == []
+    assert report["seen"]["first_rows"] == []
+    assert report["options"]["examples"] is False
+    assert "data:" not in page
+    assert PREFIX not in json.dumps(report)
+    assert "<code>--no-examples</code>. Nothing of a row is on this page" in page
+
+
+def private_table(folder: Path) -> Path:
+    """Two classes by the sum of two columns whose values are like nothing else on a page."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(900, 2)) * 3.0 + 0.123456789
+    y = (x[:, 0] - x[:, 1] + rng.logistic(size=900) > 0).astype(int)
+    path = folder / "private.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["secretive", "b", "label"])
+        for (a, b), label in zip(x.tolist(), y.tolist(), strict=True):
+            writer.writerow([repr(a), repr(b), label])
+    return path
+
+
+def four_digits(path: Path) -> set[str]:
+    with path.open(newline="") as file:
+        rows = [*csv.reader(file)][1:]
+    return {f"{float(v):.4g}" for row in rows for v in row[:2]}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_no_value_of_a_private_table_is_in_the_report(kept: bool, tmp_path: Path) -> None:
+    """Through Python; with examples, to show that the test finds them."""
+    data = private_table(tmp_path)
+    model = tiny_onnx.write_unit_onnx(tmp_path / "u.onnx")
+    bundle = edgemon.compile(
+        str(model), str(data), monitor="softmax", drift_run_length=0, examples=kept
+    )
+    report, page = json.loads((bundle._folder / "report.json").read_text()), bundle.report()
+    assert report["examples"]["kind"] == "table"
+    parts = json.dumps([report["examples"], report["seen"]])
+    values = four_digits(data)
+    rounded = {f"{float(v):.4g}" for v in re.findall(r"-?\d+\.\d+", parts)}
+    assert bool(values & rounded) is kept
+    assert ("<b>secretive</b>" in page) is kept
+    assert report["examples"]["left_out"] is not kept
+
+
+def test_names_of_image_files_are_shown_and_left_out(tmp_path: Path) -> None:
+    with np.load(DIGITS[1]) as stored:
+        x, y = stored["x"][:900], stored["y"][:900]
+    for i, (image, label) in enumerate(zip(x, y, strict=True)):
+        folder = tmp_path / "images" / str(label)
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.squeeze(image)).save(folder / f"person <b>{i:04d}.png")
+    for options, there in (((), True), (("--no-examples",), False)):
+        out = tmp_path / f"b{there}"
+        result = CliRunner().invoke(app, [
+            "compile", str(DIGITS[0]), "--data", str(tmp_path / "images"), "--out", str(out),
+            "--monitor", "softmax", "--drift-run-length", "0", *options,
+        ])  # fmt: skip
+        assert result.exit_code == 0, result.output
+        page, text = (out / "report.html").read_text(), (out / "report.json").read_text()
+        assert ("person" in text) is there
+        assert ("person &lt;b&gt;" in page) is there
+        assert "person <b>" not in page
+        classes = sorted((tmp_path / "images").iterdir())
+        listing = [p for folder in classes for p in sorted(folder.iterdir())]
+        for row in json.loads(text)["examples"]["rows"]:
+            assert listing[row["row"]] == tmp_path / "images" / row["file"]
+            assert Path(row["file"]).parent.name == row["label"]
+
+
+def test_the_key_stands_in_edgemon_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "edgemon.toml").write_text("[compile]\nno-examples = true\n")
+    monkeypatch.chdir(tmp_path)
+    assert compiled(tmp_path / "b")["examples"]["left_out"]
+
+
+def test_the_next_steps_run_as_they_stand(
+    shown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "b"
+    shutil.copytree(shown, bundle)
+    page = (bundle / "report.html").read_text()
+    (block,) = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    steps = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert [step[:2] for step in steps] == [["edgemon", n] for n in ("run", "verify", "bench")]
+    monkeypatch.chdir(bundle)
+    for step in steps:
+        given = [f"{DIGITS[1].resolve()}[0:60]" if word == "ROWS" else word for word in step[1:]]
+        result = CliRunner().invoke(app, given)
+        assert result.exit_code == 0, result.output
+
+
+def test_a_report_of_an_older_compile_is_read(shown: Path, tmp_path: Path) -> None:
+    """Which has neither rows nor what was tried."""
+    old = tmp_path / "old"
+    shutil.copytree(shown, old)
+    report = json.loads((old / "report.json").read_text())
+    del report["examples"], report["seen"], report["input"]["tried"]
+    (old / "report.json").write_text(json.dumps(report))
+    assert edgemon.load(old).operating_points() == edgemon.load(shown).operating_points()
+    assert Preprocess.from_json(report["options"]["preprocess"]) == Preprocess()
