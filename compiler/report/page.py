@@ -30,9 +30,9 @@ TEMPLATE, STYLE = "page.html.jinja", "page.css"
 LEAST_TRUSTED = 5  # classes that are shown
 FIRST_ROWS = 20  # of a table; the others are folded
 NEXT = """\
-edgemon run . --data ROWS        # a verdict for each row, and why
-edgemon verify . --data ROWS     # prove the bundle again
-edgemon bench . --data ROWS      # what monitors take here, beside the model"""
+edgemon run . --data ROWS     # verdicts
+edgemon verify . --data ROWS  # prove it again
+edgemon bench . --data ROWS   # its time here"""
 FIRST_TRIED = 8  # preprocessings and orders; the others are folded
 GROUPS = {
     "caught": "Caught: wrong answers with an alarm",

@@ -17,11 +17,12 @@ COLUMNS = {
     "size_bytes": "bytes",
     "estimated_us": "µs, estimated",
     "auroc": "AUROC",
-    "auroc_interval": "AUROC, 95\u202f% interval",
+    "auroc_interval": "AUROC, 95\u202f%",
     "kept": "in the fusion",
-    "stack_auroc": "AUROC of the fusion with it",
-    "stack_bytes": "bytes of the fusion with it",
-    "stack_estimated_us": "µs of the fusion with it",
+    "of": "statistic",
+    "stack_auroc": "fusion's AUROC",
+    "stack_bytes": "fusion's bytes",
+    "stack_estimated_us": "fusion's µs",
 }
 
 

@@ -35,7 +35,7 @@ def test_columns_have_words_and_intervals_are_spans() -> None:
     (table,) = facts({"selection": [choice, {**choice, "size_bytes": 2, "signal": "b"}]})
     assert isinstance(table, Table)
     assert table.columns == ("signal", "bytes")
-    assert table.always == ("AUROC, 95\u202f% interval 0.5 to 0.75",)
+    assert table.always == ("AUROC, 95\u202f% 0.5 to 0.75",)
     (table,) = facts({"selection": [choice]})
     assert isinstance(table, Table)
     assert table.rows == (("a", "1,024", "0.5 to 0.75"),)
