@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,39 +20,9 @@ from edgemon.bench.study_cli import (
     trust_study,
 )
 from edgemon.bench.sweep_options import Jobs, Scheduler, Store
-
-app = typer.Typer()
-
-
-app.add_typer(alocc_cli.app)
-app.command(epilog="edgemon bench BUNDLE --data DATA.npz --budget overhead=1.02,flash_bytes=65536")(
-    bench
-)
-app.command(epilog="edgemon farm SPEC.toml --root DATA --out FOLDER")(farm)
-app.command(epilog="edgemon robustness BUNDLE --data DATA.npz --html robustness.html")(robustness)
-app.command(
-    name="accuracy-study",
-    epilog="edgemon accuracy-study SPEC.toml --root DATA",
-)(accuracy_study)
-app.command(
-    name="accuracy-drive",
-    epilog="edgemon accuracy-drive BUNDLE --data ROWS.npz --out drive",
-)(accuracy_drive)
-app.command(
-    name="accuracy-signals",
-    epilog="edgemon accuracy-signals BUNDLE --reference REFERENCE.npz --data FIELD.npz",
-)(accuracy_signals)
-app.command(
-    name="trust-study",
-    epilog="edgemon trust-study SPEC.toml --root DATA",
-)(trust_study)
-app.command(
-    name="odin-study",
-    epilog="edgemon odin-study MODEL.tflite --data DATA.npz --novel OTHER.npz",
-)(odin_study)
+from edgemon.bench.timing_cli import class_sweep, op_bounds, op_times, scaling
 
 
-@app.command(name="bit-flips", epilog="edgemon bit-flips BUNDLE --data DATA.npz")
 def bit_flips(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Rows or images to judge, as `compile --data` takes.")],
@@ -74,7 +45,6 @@ def bit_flips(
     terminal.document(document)
 
 
-@app.command(epilog="edgemon evaluate verdicts.jsonl --json")
 def evaluate(
     files: Annotated[
         list[Path],
@@ -97,7 +67,6 @@ def evaluate(
     terminal.document(document)
 
 
-@app.command(epilog="edgemon replicate bench/replicate/trustdnn.toml --root DATA --out results")
 def replicate(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data sets and models.")],
     out: Annotated[Path, typer.Option(help="Folder for the verdict files and the chart.")],
@@ -138,10 +107,6 @@ def replicate(
     terminal.document(document)
 
 
-@app.command(
-    name="density-curve",
-    epilog="edgemon density-curve MODEL.tflite --fit TRAIN.npz --test TEST.npz",
-)
 def density_curve(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="As `compile` takes it.")],
     fit: Annotated[str, typer.Option(help="Rows for densities and for the choice of layers.")],
@@ -183,7 +148,6 @@ def density_curve(
     terminal.document(document)
 
 
-@app.command(epilog="edgemon compare bench/compare/cifar10.toml --root DATA --markdown")
 def compare(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Models, data, monitors.")],
     root: Annotated[
@@ -230,7 +194,6 @@ def compare(
     terminal.document(document)
 
 
-@app.command(epilog="edgemon guarantee BUNDLE --data DATA.npz --resplits 200")
 def guarantee(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Labelled rows, as `compile --data` takes.")],
@@ -260,7 +223,6 @@ def guarantee(
     terminal.document(document)
 
 
-@app.command(epilog="edgemon redraws --redraws 200")
 def redraws(
     count: Annotated[int, typer.Option("--redraws", min=10, help="How often data is drawn.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the data.")] = 0,
@@ -278,31 +240,6 @@ def redraws(
     terminal.document(document)
 
 
-@app.command(name="class-sweep", epilog="edgemon class-sweep --markdown")
-def class_sweep(
-    classes: Annotated[
-        str, typer.Option(help="Numbers of classes, as 2,10,1001.")
-    ] = "2,10,43,200,1001",
-    seed: Annotated[int, typer.Option(min=0, help="Of models and rows.")] = 0,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Compile made-up models of more and more classes: time, memory and bytes."""
-    from edgemon.bench import class_sweep as study
-    from edgemon.bench.errors import BenchError
-    from edgemon.compiler.terminal import Terminal
-
-    counts = [int(c) if c.strip().isdecimal() else 0 for c in classes.split(",")]
-    if not all(2 <= c <= 10_000 for c in counts):
-        raise BenchError(f"--classes {classes}: give numbers from 2 to 10000, as 2,10,1001")
-    terminal = Terminal(as_json=json, markdown=markdown)
-    with terminal.stage("compiling") as progress:
-        document = study.run(counts, seed, progress)
-    study.show(terminal, document)
-    terminal.document(document)
-
-
-@app.command(epilog="edgemon shift BUNDLE --data DATA.npz")
 def shift(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Labelled images, as `compile --data` takes them.")],
@@ -337,10 +274,6 @@ def shift(
     terminal.document(document)
 
 
-@app.command(
-    name="fleet-simulation",
-    epilog="edgemon fleet-simulation BUNDLE --data CLEAN.npz --drifted FOG.npz --out logs",
-)
 def fleet_simulation(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Rows that all devices draw, as `compile --data`.")],
@@ -366,90 +299,33 @@ def fleet_simulation(
     terminal.document(document)
 
 
-@app.command(name="op-times", epilog="edgemon op-times --toml >> my-board.toml")
-def op_times(
-    toml: Annotated[
-        bool, typer.Option("--toml", help="Print the section of a target profile instead.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Measure how long the parts of an evaluation take on this machine, for a target profile."""
-    from edgemon.bench import op_times as study
-    from edgemon.bench.errors import BenchError
-    from edgemon.compiler.terminal import Terminal
+EXAMPLES: dict[Callable[..., None], str] = {  # as commands stand in --help
+    bench: "edgemon bench BUNDLE --data DATA.npz --budget overhead=1.02,flash_bytes=65536",
+    farm: "edgemon farm SPEC.toml --root DATA --out FOLDER",
+    robustness: "edgemon robustness BUNDLE --data DATA.npz --html robustness.html",
+    accuracy_study: "edgemon accuracy-study SPEC.toml --root DATA",
+    accuracy_drive: "edgemon accuracy-drive BUNDLE --data ROWS.npz --out drive",
+    accuracy_signals: "edgemon accuracy-signals BUNDLE --reference REFERENCE.npz --data FIELD.npz",
+    trust_study: "edgemon trust-study SPEC.toml --root DATA",
+    odin_study: "edgemon odin-study MODEL.tflite --data DATA.npz --novel OTHER.npz",
+    bit_flips: "edgemon bit-flips BUNDLE --data DATA.npz",
+    evaluate: "edgemon evaluate verdicts.jsonl --json",
+    replicate: "edgemon replicate bench/replicate/trustdnn.toml --root DATA --out results",
+    density_curve: "edgemon density-curve MODEL.tflite --fit TRAIN.npz --test TEST.npz",
+    compare: "edgemon compare bench/compare/cifar10.toml --root DATA --markdown",
+    guarantee: "edgemon guarantee BUNDLE --data DATA.npz --resplits 200",
+    redraws: "edgemon redraws --redraws 200",
+    class_sweep: "edgemon class-sweep --markdown",
+    shift: "edgemon shift BUNDLE --data DATA.npz",
+    fleet_simulation: (
+        "edgemon fleet-simulation BUNDLE --data CLEAN.npz --drifted FOG.npz --out logs"
+    ),
+    op_times: "edgemon op-times --toml >> my-board.toml",
+    op_bounds: "edgemon op-bounds --target cortex-m4f",
+    scaling: "edgemon scaling --plot growth.svg",
+}
 
-    if json and toml:
-        raise BenchError("op-times: --json and --toml are two forms of the same; give one of them")
-    terminal = Terminal(as_json=json or toml)
-    with terminal.stage("timing small programs") as progress:
-        found = study.measure(progress)
-    if toml:
-        typer.echo(study.to_toml(found.times))
-        return
-    study.show(terminal, found)
-    terminal.document(found.to_json())
-
-
-@app.command(name="op-bounds", epilog="edgemon op-bounds --target cortex-m4f")
-def op_bounds(
-    cc: Annotated[str | None, typer.Option("--cc", help="C compiler; default cc.")] = None,
-    only: Annotated[str, typer.Option("--only", help="Only ops whose name contains this.")] = "",
-    rounds: Annotated[
-        int | None, typer.Option("--rounds", min=1, help="Of interleaved timing; default 60.")
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            help="Instead: instructions on this target's emulator, as its profile builds, at -O2 "
-            "and at -O3.",
-        ),
-    ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Each op of the C runtime beside plain C at -O3, beside -Os and beside reading its bytes."""
-    from edgemon.bench.bounds import on_target
-    from edgemon.bench.bounds import run as study
-    from edgemon.bench.errors import BenchError
-    from edgemon.compiler.terminal import Terminal
-
-    terminal = Terminal(as_json=json, markdown=markdown)
-    if target is not None:
-        if cc is not None or rounds is not None:
-            raise BenchError(
-                "op-bounds --target: counts instructions with the target's own compiler, without "
-                "--cc and --rounds; leave them out"
-            )
-        with terminal.stage("counting instructions") as progress:
-            counted = on_target.measure(target, only, progress)
-        on_target.show(terminal, counted)
-        terminal.document(counted.to_json())
-        return
-    with terminal.stage("timing ops and plain C") as progress:
-        found = study.measure(cc, only, rounds or study.ROUNDS, progress)
-    study.show(terminal, found)
-    terminal.document(study.to_json(found))
-
-
-@app.command(epilog="edgemon scaling --plot growth.svg")
-def scaling(
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the sweeps: a file that ends in .svg, .png or .pdf.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Of interleaved timing.")] = 50,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """How time and bytes grow with features, classes, trees, boxes, bins and rows."""
-    from edgemon.bench import scaling as study
-    from edgemon.compiler.terminal import Terminal
-
-    terminal = Terminal(as_json=json)
-    if plot is not None:
-        study.require_plot(plot)
-    with terminal.stage("timing sweeps") as progress:
-        found = study.measure(rounds, progress)
-    if plot is not None:
-        study.plot(found, plot)
-    study.show(terminal, found)
-    terminal.document(study.to_json(found))
+app = typer.Typer()
+app.add_typer(alocc_cli.app)
+for _command, _example in EXAMPLES.items():
+    app.command(epilog=_example)(_command)
