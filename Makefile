@@ -52,6 +52,7 @@ lint: $(DEV)/installed
 
 types: $(DEV)/installed
 	$(DEV)/bin/mypy $(PACKAGES:%=-p %)
+	$(DEV)/bin/mypy docs/site/*.py
 
 unit: $(DEV)/installed devices
 	EDGEMON_DEVICE_PYTHONS=$(abspath $(LITERT)/bin/python):$(abspath $(TFLITE_RUNTIME)/bin/python) \

@@ -21,7 +21,7 @@ def page() -> str:
     from edgemon.compiler.commands.root import app
 
     command = typer.main.get_command(app)
-    context = command.context_class(command, info_name="edgemon")
+    context: Any = command.context_class(command, info_name="edgemon")
     text = get_docs_for_click(obj=command, ctx=context, name="edgemon", title="")
     text = _whole(text, command)
     text = re.sub(r"^# .*\n", "", text, count=1)
@@ -34,7 +34,8 @@ def _whole(text: str, command: Any) -> str:
     for name, below in getattr(command, "commands", {}).items():
         first = (below.help or "").strip().partition("\n\n")[0]
         said = " ".join(first.split())
-        text = re.sub(rf"^\* `{re.escape(name)}`: {re.escape(said[:12])}.*$",
-                      lambda _, n=name, s=said: f"* `{n}`: {s}", text, flags=re.M)  # fmt: skip
+        cut = rf"^(\* `{re.escape(name)}`: ){re.escape(said[:12])}.*$"
+        whole = said.replace("\\", r"\\")
+        text = re.sub(cut, rf"\g<1>{whole}", text, flags=re.M)
         text = _whole(text, below)
     return text

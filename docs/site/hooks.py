@@ -48,11 +48,11 @@ def on_files(files: Files, config: Any) -> Files:
     for path, uri in MOVED.items():
         if path.endswith(".md") and uri not in made:
             made[uri] = relinked(_text(path), path, uri)
-    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
-        page, pictures = notebooks.page(path, execute=os.environ.get(EXECUTE) == "1")
-        made[f"notebooks/{path.stem}.md"] = page
-        for name, content in pictures.items():
-            files.append(File.generated(config, f"notebooks/{name}", content=content))
+    for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        page, beside = notebooks.page(notebook, execute=os.environ.get(EXECUTE) == "1")
+        made[f"notebooks/{notebook.stem}.md"] = page
+        for name, picture in beside.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=picture))
     sources = set()
     for file in files.documentation_pages():
         path = f"docs/{file.src_uri}"

@@ -17,7 +17,7 @@ FRAME = re.compile(r'<iframe srcdoc="([^"]*)"', re.S)  # a bundle's report
 def page(path: Path, *, execute: bool) -> tuple[str, dict[str, bytes]]:
     """A notebook as Markdown, and the files beside it by name. ``execute``: with what its cells
     print."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     if execute:
         from nbclient import NotebookClient
 
