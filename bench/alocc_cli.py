@@ -81,7 +81,7 @@ def study(
         Path | None, typer.Option(help="Folder of the files it names (default: where SPEC is).")
     ] = None,
     monitors: Annotated[str, typer.Option(help="Beside it, as a,b.")] = "density,box,odin_t,msp_t",
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Json = False,
 ) -> None:

@@ -64,8 +64,6 @@ def bench(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure latency beside the model, time in C and memory; check budgets."""
-    from edgemon.bench import comparison, exports
-    from edgemon.bench.benchmark import run_benchmark, show
     from edgemon.bench.errors import BenchError
     from edgemon.compiler.commands import budget_files
     from edgemon.compiler.cost.limits import HERE
@@ -91,6 +89,10 @@ def bench(
         missing = "BUNDLE" if bundle is None else "--data"
         raise BenchError(f"bench: {missing} is missing; `edgemon bench BUNDLE --data ROWS`")
     limits = budget_files.read(budget, budgets, HERE)
+    budget_files.require_stated(limits, junit, annotations)
+    from edgemon.bench import comparison, exports
+    from edgemon.bench.benchmark import run_benchmark, show
+
     old = None if compare is None else comparison.read(compare)
     document, lines = run_benchmark(
         bundle, data, limits=limits, rounds=rounds, max_seconds=max_seconds, target_name=target,

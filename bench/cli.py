@@ -26,10 +26,12 @@ from edgemon.bench.timing_cli import class_sweep, op_bounds, op_times, scaling
 def bit_flips(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     data: Annotated[str, typer.Option(help="Rows or images to judge, as `compile --data` takes.")],
-    flips: Annotated[int | None, typer.Option(help="So many bits, drawn, for all of them.")] = None,
+    flips: Annotated[
+        int | None, typer.Option(min=1, help="So many bits, drawn, for all of them.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the bits and rows.")] = 0,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """What a flipped bit of the artifact does: refused, found by the self-test, or harmful?"""
@@ -87,17 +89,15 @@ def replicate(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Run the published methods on a study's models, beside the numbers that were printed."""
-    from edgemon.bench.errors import BenchError
-    from edgemon.bench.replicate.run import replicate as run_study
-    from edgemon.bench.replicate.show import show
     from edgemon.bench.sweep.engine import Engine
     from edgemon.bench.sweep.store import stored
     from edgemon.compiler.terminal import Terminal
 
-    if chart not in ("", "svg", "png"):
-        raise BenchError(f"--chart {chart}: there are svg and png")
     terminal = Terminal(as_json=json)
     with stored(Engine(scheduler, jobs), store) as (engine, folder):
+        from edgemon.bench.replicate.run import replicate as run_study
+        from edgemon.bench.replicate.show import show
+
         document = run_study(
             study, out, root=root, datasets=[*filter(None, datasets.split(","))],
             methods=[*filter(None, methods.split(","))], chart=chart, drop_repeated=drop_repeated,
@@ -155,7 +155,8 @@ def compare(
     ] = None,
     cases: Annotated[str, typer.Option(help="Only these cases or groups, as a,b.")] = "",
     resplits: Annotated[
-        int | None, typer.Option(help="So many instead of what the specification says.")
+        int | None,
+        typer.Option(min=1, max=1000, help="So many instead of what the specification says."),
     ] = None,
     false_alarm: Annotated[
         float, typer.Option(help="Promise: at most this share of right answers alarms.")
@@ -164,7 +165,7 @@ def compare(
     signals: Annotated[
         bool, typer.Option("--signals", help="Also what each signal of a fusion is worth.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     scheduler: Scheduler = "local",
     jobs: Jobs = 1,
     store: Store = None,
@@ -173,16 +174,17 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Monitors side by side: quality over many splits with intervals, bytes and time."""
-    from edgemon.bench.compare.panel import PanelOptions
-    from edgemon.bench.compare.run import compare as run_comparison
-    from edgemon.bench.compare.show import show
     from edgemon.bench.sweep.engine import Engine
     from edgemon.bench.sweep.store import stored
-    from edgemon.compiler.promise.thresholds import FalseAlarmPromise
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json, markdown=markdown)
     with stored(Engine(scheduler, jobs), store) as (engine, folder):
+        from edgemon.bench.compare.panel import PanelOptions
+        from edgemon.bench.compare.run import compare as run_comparison
+        from edgemon.bench.compare.show import show
+        from edgemon.compiler.promise.thresholds import FalseAlarmPromise
+
         document = run_comparison(
             spec, root=root, cases=[*filter(None, cases.split(","))], resplits=resplits,
             options=PanelOptions(
@@ -254,7 +256,7 @@ def shift(
         int, typer.Option(min=1, max=255, help="Value of full brightness in these images.")
     ] = 255,
     seed: Annotated[int, typer.Option(min=0, help="Of images, noise and orders.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -284,7 +286,7 @@ def fleet_simulation(
     window: Annotated[int, typer.Option(min=1, help="Images of a report.")] = 1000,
     drifting: Annotated[int, typer.Option(min=0, help="Number of the device that drifts.")] = 417,
     since: Annotated[int, typer.Option(min=1, help="Its first image that may.")] = 60_001,
-    share: Annotated[float, typer.Option(help="Of its images from there on.")] = 0.3,
+    share: Annotated[float, typer.Option(min=0, max=1, help="Of its images from there on.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Of all draws.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

@@ -39,7 +39,7 @@ def farm(
         float, typer.Option(help="Promise: at most this share of right answers alarms.")
     ] = 0.05,
     confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     seed: Annotated[int, typer.Option(help="Of monitors and tests; SPEC has that of sets.")] = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

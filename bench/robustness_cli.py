@@ -58,23 +58,27 @@ def robustness(
     html: Annotated[Path | None, typer.Option(help="Also write a page to look at.")] = None,
     no_examples: NoExamples = False,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
     json: Json = False,
 ) -> None:
     """What breaks answers that were right: one property at a time, and two answers together."""
+    from edgemon.compiler.faults.properties import parse
+    from edgemon.compiler.trust import requirements
+
+    changes, wanted = tuple(parse(properties)), requirements.parse(require)
+    kinds = ("robust", "robust_class", "global")
+    figures = [f"{kind}({change})" for kind in kinds for change in changes]
+    requirements.require_known(wanted, (*requirements.OF_TRUST, *figures))
     from edgemon.bench.robustness import page, study
     from edgemon.bench.robustness.show import show, side_by_side
     from edgemon.compiler.commands.trust import names_of
-    from edgemon.compiler.faults.properties import parse
     from edgemon.compiler.terminal import Terminal
-    from edgemon.compiler.trust import requirements
 
     terminal = Terminal(as_json=json, markdown=markdown)
-    wanted = requirements.parse(require)
     reading = reading_of(preprocess, label_order, classes)
     plan = study.Plan(
-        tuple(parse(properties)), combine, rows, pairs, full_scale, resume, seed, workers,
+        changes, combine, rows, pairs, full_scale, resume, seed, workers,
         examples=not no_examples, pictures=html is not None,
     )  # fmt: skip
     found = []

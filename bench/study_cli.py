@@ -10,7 +10,7 @@ import typer
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="What is studied.")]
 Root = Annotated[Path | None, typer.Option(help="Where its files lie; by default beside it.")]
 Seed = Annotated[int, typer.Option(help="Of every random choice.")]
-Workers = Annotated[int, typer.Option(help="Processes that run the model.")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Tables to paste.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -77,7 +77,7 @@ def accuracy_study(
     cases: Annotated[list[str] | None, typer.Option("--case", help="Only these.")] = None,
     chart: Annotated[Path | None, typer.Option(help="Also draw: a .svg or .png.")] = None,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -104,9 +104,11 @@ def accuracy_drive(
     data: Annotated[str, typer.Option(help="Labelled images, apart from those of the fit.")],
     out: Annotated[Path, typer.Option(help="Folder for the picture.")],
     fault: Annotated[str, typer.Option(help="Of the second third: fog, gaussian, ...")] = "fog",
-    severity: Annotated[int, typer.Option(help="Of the fault.")] = 5,
+    severity: Annotated[int, typer.Option(min=1, max=5, help="Of the fault.")] = 5,
     images: Annotated[int, typer.Option(help="Of each third of the drive.")] = 5000,
-    labels: Annotated[float, typer.Option(help="Share of images that come back labelled.")] = 0.02,
+    labels: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of images that come back labelled.")
+    ] = 0.02,
     reset: Annotated[
         int, typer.Option(help="So many images after the fault is gone the flag is reset.")
     ] = 500,
@@ -116,7 +118,7 @@ def accuracy_drive(
     full_scale: Annotated[int, typer.Option(help="Where white is.")] = 255,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """What a device's estimate of accuracy says on a drive: clean, with a fault, clean again."""
@@ -145,7 +147,7 @@ def accuracy_signals(
     members: Annotated[int, typer.Option(help="Networks of the published ensemble.")] = 20,
     epochs: Annotated[int, typer.Option(help="That each is trained for.")] = 200,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Which signal of being right suits a device: a table, the ensemble, or one small network?"""

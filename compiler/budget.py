@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
-from edgemon.compiler.fitted import Fitted
-from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.targets import KILOBYTE_LIMITS, MICROSECOND_LIMITS, Budget, Target
+
+if TYPE_CHECKING:  # they take long to import, and mistakes are answered at once
+    from edgemon.compiler.fitted import Fitted
+    from edgemon.compiler.monitors import MonitorEstimator
 
 
 def resolve(kilobytes: float | None, microseconds: float | None, target: Target) -> Budget:

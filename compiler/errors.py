@@ -55,6 +55,10 @@ class BudgetError(CompileError):
     exit_code = 3
 
 
+class RequirementError(BudgetError):
+    """A bundle that is worth less, or takes more, than is demanded of it."""
+
+
 class UnmeasuredError(CompileError):
     """A limit that could not be measured against, while every other was kept."""
 

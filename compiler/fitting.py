@@ -36,8 +36,6 @@ from edgemon.compiler.statistics.quality import Quality, assess
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.targets import OpTimes
 
-RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
-
 
 def fit_monitors(
     estimators: Sequence[MonitorEstimator],
@@ -60,7 +58,7 @@ def fit_monitors(
 
     Args:
         output: name of the tap with the model's output, whose argmax is the prediction.
-        rule: one of ``RULES``.
+        rule: one of ``options.RULES``.
         logits: name of the tap whose softmax breaks ties of coarse scores; the output if none.
         other_kernels: the same threshold rows, recorded under further kernel sets under which the
             thresholds must keep to the promise too.

@@ -9,25 +9,27 @@ from pathlib import Path
 from typing import cast
 
 from edgemon import targets
-from edgemon.compiler import fitting
+from edgemon.compiler.data.images import EXIF
 from edgemon.compiler.data.repeats import KEEP, require_policy
 from edgemon.compiler.data.splits import REFUSE, require_sharing
 from edgemon.compiler.documents import asked as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.faults import properties
-from edgemon.compiler.models import keras
+from edgemon.compiler.models.front_ends import CONVERSIONS
+from edgemon.compiler.models.kernels import require_kernels
 from edgemon.compiler.models.selection import Selection, described
-from edgemon.compiler.monitors import AUTO
 from edgemon.compiler.promise.drift.choice import require_run_length
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, Promise
 from edgemon.runtime.preprocess import Preprocess
+
+RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
 
 
 @dataclass(frozen=True)
 class Options:
     """Settings of one compile."""
 
-    monitors: str = AUTO
+    monitors: str = "auto"
     profile: str = "errors"
     mirror: bool = False  # may the fusion of the profile read the mirrored image?
     early_exit: bool = False  # may the time of trees depend on the input?
@@ -99,16 +101,19 @@ class Options:
             raise CompileError(
                 f"--expect-accuracy {self.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
             )
-        if self.convert not in keras.CHOICES:
-            raise CompileError(f"--convert {self.convert}: use {' or '.join(keras.CHOICES)}")
-        if self.thresholds not in fitting.RULES:
-            raise CompileError(f"--thresholds {self.thresholds}: use {' or '.join(fitting.RULES)}")
+        if self.convert not in CONVERSIONS:
+            raise CompileError(f"--convert {self.convert}: use {' or '.join(CONVERSIONS)}")
+        if self.thresholds not in RULES:
+            raise CompileError(f"--thresholds {self.thresholds}: use {' or '.join(RULES)}")
         if self.decision_threshold is not None and not math.isfinite(self.decision_threshold):
             raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
         if not 1 <= self.full_scale <= 255:
             raise CompileError(f"--full-scale {self.full_scale}: give a value from 1 to 255")
         if self.guard:
             properties.parse(self.guard, "--guard")
+        if self.exif not in EXIF:
+            raise CompileError(f"--exif {self.exif}: use {' or '.join(EXIF)}")
+        require_kernels(self.certify_kernels)
         require_policy(self.repeats)
         require_sharing(self.shared_rows)
         require_run_length(self.drift_run_length)

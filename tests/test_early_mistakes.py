@@ -7,19 +7,84 @@ import subprocess
 import sys
 from pathlib import Path
 
-from edgemon.compiler.commands import early
-from edgemon.compiler.monitors import AUTO, MONITORS, PROFILES, registry
+import pytest
+
+from edgemon.compiler.commands import named_monitors
+from edgemon.compiler.commands.named_monitors import (
+    MEMBERS,
+    NO_LAYERS,
+    SETTINGS,
+    YES_NO,
+    Number,
+    Setting,
+    require_monitors,
+    require_taps,
+)
+from edgemon.compiler.errors import CompileError
+from edgemon.compiler.models import open_model
+from edgemon.compiler.monitors import AUTO, MONITORS, PROFILES, MonitorEstimator, parse, registry
+from edgemon.compiler.monitors.estimator import SEEDS
 from tests.command_line import DATA, MODEL
 
 LONGEST_S = 0.5
 COMPILE = ("compile", MODEL, "--data", DATA, "--out", "never")
 
 
-def test_names_and_settings_are_those_of_the_monitors() -> None:
-    found = {name: " ".join(registry.settings(monitor)) for name, monitor in MONITORS.items()}
-    assert found == early.SETTINGS, "state them in compiler/commands/early.py"
-    assert early.AUTO == AUTO
-    assert set(PROFILES) <= set(early.SETTINGS)
+def declared(monitor: type[MonitorEstimator]) -> dict[str, Setting]:
+    """The settings of a monitor, as it declares them itself."""
+    limits = {**monitor.limits, "seed": SEEDS}
+    return {
+        name: YES_NO if isinstance(default, bool)
+        else monitor.choices[name] if isinstance(default, str)
+        else Number(type(default), *limits[name])
+        for name, default in registry.settings(monitor).items()
+    }  # fmt: skip
+
+
+def test_settings_are_those_of_the_monitors() -> None:
+    found = {name: declared(monitor) for name, monitor in MONITORS.items()}
+    assert found == SETTINGS, "state them in compiler/commands/named_monitors.py"
+    assert named_monitors.AUTO == AUTO
+    assert set(PROFILES) == set(MEMBERS)
+    assert {n for n, m in MONITORS.items() if not m.reads_layers} == {*NO_LAYERS}
+
+
+def test_members_are_those_of_the_fusions(tmp_path: Path) -> None:
+    model = open_model(Path(MODEL), tmp_path)
+    for profile in PROFILES:
+        (fusion,) = parse(AUTO, profile=profile, mirror=True)
+        fusion.set_params(**fusion.analyse(model).parameters)
+        assert {member.kind for member in fusion.members} == {*MEMBERS[profile]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "softmx", "softmax:", "box:gama=1", "box:gamma", "box:gamma=x", "box:gamma=-5",
+        "box:gamma=nan", "box:gamma=1:gamma=2", "forest:trees=1.5", "forest:trees=0",
+        "react:score=mpx", "prophecy:prune=maybe", "deepinfer:comparator==", "box,box", "", ",",
+        "auto,errors", "errors:budget_kb=-1", "auto:budget_us=1e9", "auto:seed=-1",
+    ],
+)  # fmt: skip
+def test_what_is_said_early_is_what_the_monitors_would_say(text: str) -> None:
+    with pytest.raises(CompileError) as early:
+        require_monitors(text)
+    with pytest.raises(CompileError) as late:
+        parse(text)
+    assert str(early.value) == str(late.value)
+
+
+def test_what_is_right_is_not_refused_early() -> None:
+    for name, settings in SETTINGS.items():
+        given = "".join(
+            f":{key}={wanted.least:g}" if isinstance(wanted, Number) else f":{key}={wanted[0]}"
+            for key, wanted in settings.items()
+        )
+        assert require_monitors(name + given) == [name]
+        assert parse(name + given)
+    companion = Path("c.tflite")
+    require_taps("box=gap,penultimate@mirror,output@companion", ["box", "errors"], companion)
+    require_taps("nobody=gap", ["of_a_package"], None)  # the package may call its members so
 
 
 MISTAKES: list[tuple[tuple[str | Path, ...], str]] = [
@@ -28,6 +93,54 @@ MISTAKES: list[tuple[tuple[str | Path, ...], str]] = [
     (("compile", "none.onnx", "--data", DATA, "--out", "never"), "none.onnx: does not exist"),
     ((*COMPILE, "--monitor", "box:gama=1"), "unknown setting 'gama=1'; did you mean 'gamma'?"),
     ((*COMPILE, "--monitor", "auto:budgetkb=1"), "did you mean 'budget_kb'?"),
+    ((*COMPILE, "--monitor", "box:gamma=x"), "--monitor box: gamma='x' is not a number"),
+    ((*COMPILE, "--monitor", "box:gamma=-1"), "gamma=-1.0 must lie between 0 and 100"),
+    ((*COMPILE, "--monitor", "react:score=mps"), "score='mps' is unknown; use energy, msp"),
+    ((*COMPILE, "--monitor", "box", "--mirror"), "--mirror goes with --monitor auto"),
+    ((*COMPILE, "--taps", "forst=gap"), "'forst' is not among the monitors; did you mean 'forest'"),
+    ((*COMPILE, "--monitor", "msp_t", "--taps", "gap"), "write msp_t=gap"),
+    ((*COMPILE, "--taps", "output@companion"), "give its file with --companion"),
+    ((*COMPILE, "--taps", "logits@odin"), "name the monitor odin as well"),
+    ((*COMPILE, "--monitor", "alocc"), "give its file with --companion"),
+    ((*COMPILE, "--guard", "noize"), "no property 'noize'; did you mean 'noise'?"),
+    ((*COMPILE, "--guard", "fog=9"), "--guard fog=9: write a value or FIRST:LAST, from 1 to 5"),
+    ((*COMPILE, "--companion", "no.tflite"), "--companion no.tflite: cannot be read"),
+    ((*COMPILE, "--float-model", "no.tflite"), "--float-model no.tflite: cannot be read"),
+    ((*COMPILE, "--input", "x"), "--input x: write NAME=FILE.npy"),
+    ((*COMPILE, "--classes", "a,a"), "'a' is there twice"),
+    ((*COMPILE, "--decision-threshold", "nan"), "give a finite number"),
+    ((*COMPILE, "--exif", "aply"), "use ignore or apply; did you mean 'apply'?"),
+    ((*COMPILE, "--shared-rows", "kep"), "did you mean 'keep'?"),
+    ((*COMPILE, "--repeats", "x"), "--repeats x: use keep or group"),
+    ((*COMPILE, "--convert", "int4"), "--convert int4: use float or int8"),
+    ((*COMPILE, "--promise", "verdicts"), "did you mean 'verdict'?"),
+    ((*COMPILE, "--certify-kernels", "xnnpak"), "--certify-kernels xnnpak: use xnnpack"),
+    ((*COMPILE, "--budget-kb", "-1"), "--budget-kb -1: must lie between"),
+    ((*COMPILE, "--budget-us", "5", "--target", "cortex-m4f"), "has no [nanoseconds]"),
+    ((*COMPILE, "--expect-accuracy", "85"), "--expect-accuracy 85: give a share"),
+    ((*COMPILE, "--false-alarm", "5"), "--false-alarm 5.0: must lie between 0 and 1"),
+    ((*COMPILE, "--miss-rate", "0.2", "--false-alarm", "0.1"), "are two promises"),
+    ((*COMPILE, "--drift-run-length", "-1"), "--drift-run-length -1: give images from 1"),
+    ((*COMPILE, "--baseline", "docs"), "--baseline docs: is not an edgemon bundle"),
+    ((*COMPILE, "--require", "cought>=1"), "did you mean 'caught'?"),
+    (("compile", MODEL, "--data", f"{DATA}[5:2]", "--out", "never"), "has no rows in this range"),
+    (("compile", MODEL, "--data", "README.md", "--out", "never"), "is not data that edgemon can"),
+    (("compile", "README.md", "--data", DATA, "--out", "never"), "is not a model that edgemon can"),
+    (("inspect", "docs"), "docs: not an edgemon bundle (no monitor.emon in it)"),
+    (("verify", "docs"), "docs: not an edgemon bundle (no monitor.emon in it)"),
+    (("bench", "--budgets", "none.toml"), "--budgets none.toml: cannot be read"),
+    (("bench", "--html", "none/page.html"), "there is no folder none"),
+    (("trust", MODEL, "--data", DATA, "--scenario", "x"), "use true or predicted"),
+    (("trust", MODEL, "--data", DATA, "--alpha", "-1"), "--alpha -1: give a positive number"),
+    (("trust", MODEL, "--data", DATA, "--require", "net_trsut>=1"), "did you mean 'net_trust'?"),
+    (("robustness", MODEL, "--data", DATA, "--properties", "x"), "there is no property 'x'"),
+    (("robustness", MODEL, "--data", DATA, "--combine", "sum"), "--combine sum: use add or"),
+    (("robustness", MODEL, "--data", DATA, "--require", "robust(fog=3)>=1"), "is not measured"),
+    (("fleet", "none"), "none: no such file or folder"),
+    (("compare", "README.md"), "README.md: is not TOML"),
+    (("compare", "bench/compare/cifar10.toml", "--scheduler", "tcp://x"), "needs --store FOLDER"),
+    (("replicate", "bench/replicate/trustdnn.toml", "--out", "n", "--chart", "sgv"), "'svg'?"),
+    (("density-curve", MODEL, "--fit", DATA, "--test", DATA, "--rule", "most"), "--rule most: use"),
     ((*COMPILE, "--profile", "scood"), "--profile scood: use errors or scod"),
     ((*COMPILE, "--thresholds", "own"), "--thresholds own: use guaranteed or method"),
     ((*COMPILE, "--target", "cortexm4f"), "did you mean 'cortex-m4f'?"),
@@ -42,7 +155,7 @@ MISTAKES: list[tuple[tuple[str | Path, ...], str]] = [
     (("robustness", "never", "--data", DATA), "never: does not exist"),
     (("guarantee", "never", "--data", DATA), "never: does not exist"),
     (("accuracy", "fit", "never", "--data", DATA), "never: does not exist"),
-    ((*COMPILE, "--label-order", "numric"), "--label-order numric: use numeric or string"),
+    ((*COMPILE, "--label-order", "numric"), "use numeric or string; did you mean 'numeric'?"),
     ((*COMPILE, "--per-class", "eech"), "--per-class eech: use each or every"),
     (("target", "check", "cortexm4f", "never"), "did you mean 'cortex-m4f'?"),
     (("compare", "none.toml"), "none.toml: cannot be read"),
@@ -51,6 +164,7 @@ MISTAKES: list[tuple[tuple[str | Path, ...], str]] = [
 CODE = """
 import contextlib, io, json, sys
 from edgemon.compiler.commands.root import app
+HEAVY = ("sklearn", "scipy.stats", "scipy.ndimage", "onnx", "onnxruntime")
 for arguments in json.load(sys.stdin):
     said, code = io.StringIO(), None
     with contextlib.redirect_stderr(said):
@@ -58,7 +172,7 @@ for arguments in json.load(sys.stdin):
             app(arguments)
         except SystemExit as stop:
             code = stop.code
-    heavy = sorted({"sklearn", "scipy", "onnx", "onnxruntime"} & set(sys.modules))
+    heavy = sorted({*HEAVY} & set(sys.modules))
     print(json.dumps([code, said.getvalue(), heavy]))
 """
 
@@ -76,14 +190,22 @@ def test_mistakes_are_answered_without_heavy_imports() -> None:
         assert (code, heavy) == (2, []), arguments
 
 
-def test_an_answer_takes_less_than_half_a_second() -> None:
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        ("--monitor", "softmx"), ("--monitor", "box:gamma=x"), ("--guard", "noize"),
+        ("--certify-kernels", "x"), ("--budget-us", "5", "--target", "cortex-m4f"),
+    ],
+    ids=lambda mistake: mistake[0],
+)  # fmt: skip
+def test_an_answer_takes_less_than_half_a_second(mistake: tuple[str, ...]) -> None:
     """Of CPU, with the interpreter's start."""
     code = (
         "import resource, subprocess, sys\n"
         "subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL)\n"
         "print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]))"
     )
-    command = [sys.executable, "-m", "edgemon", *COMPILE, "--monitor", "softmx"]
+    command = [sys.executable, "-m", "edgemon", *COMPILE, *mistake]
     took = [
         float(subprocess.run([sys.executable, "-c", code, *command], capture_output=True,
                              text=True, check=True).stdout)

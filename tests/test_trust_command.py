@@ -72,7 +72,7 @@ def test_the_mistakes_that_people_make(tmp_path: Path) -> None:
         np.savez(unlabelled, x=arrays["x"][:50])
     assert "has no labels" in refused("trust", MODEL, "--data", unlabelled)
     assert "true or predicted" in refused("trust", MODEL, "--data", DATA, "--scenario", "label")
-    assert "positive numbers" in refused("trust", MODEL, "--data", DATA, "--alpha", "0")
+    assert "give a positive number" in refused("trust", MODEL, "--data", DATA, "--alpha", "0")
     assert "data or uniform" in refused("trust", MODEL, "--data", DATA, "--prior", "equal")
     assert "does not exist" in refused("trust", tmp_path / "none.tflite", "--data", DATA)
 

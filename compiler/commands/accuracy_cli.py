@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from edgemon.compiler.commands import early
 from edgemon.compiler.commands.cli import DATA_HELP, Json, LabelColumn
 
 app = typer.Typer()
@@ -18,7 +19,7 @@ app.add_typer(
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE")]
 UserRows = Annotated[str, typer.Option(help=f"The rows in question: {DATA_HELP}.")]
 Seed = Annotated[int, typer.Option(help="Of every random choice.")]
-Workers = Annotated[int, typer.Option(help="Processes that run the model.")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")]
 
 
 @accuracy_app.command(epilog="edgemon accuracy fit BUNDLE --data REFERENCE.npz")
@@ -40,7 +41,10 @@ def fit(
         bool, typer.Option("--monte-carlo", help="Units drop out also when rows are judged.")
     ] = False,
     window: Annotated[
-        int, typer.Option(help="Images of the field that a device's estimate is about.")
+        int,
+        typer.Option(
+            min=64, max=1 << 20, help="Images of the field that a device's estimate is about."
+        ),
     ] = 1000,
     seed: Seed = 0,
     workers: Workers = 2,
@@ -121,6 +125,7 @@ def label(
     json: Json = False,
 ) -> None:
     """Choose rows that are worth a label, and write them for people."""
+    early.require_new(out)
     from edgemon.compiler.commands import accuracy
     from edgemon.compiler.terminal import Terminal
 

@@ -3,7 +3,7 @@ as a table, as JUnit and as annotations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from edgemon.compiler.commands import junit
@@ -21,6 +21,14 @@ def read(
     return limits.parse(flag, names, target) + ([] if file is None else limits.load(file))
 
 
+def require_stated(
+    limits_: Sequence[object], junit_file: Path | None, annotations: Path | None
+) -> None:
+    """Raises CompileError where nothing is limited, and the outcome of that is to be written."""
+    if not limits_ and (junit_file or annotations):
+        raise CompileError("--junit and --annotations are about budgets: give --budgets too")
+
+
 def finish(
     terminal: Terminal,
     lines: list[BudgetLine],
@@ -31,8 +39,7 @@ def finish(
     suite: str,
 ) -> None:
     """Show and write; raises as ``limits.require``."""
-    if not lines and (junit_file or annotations):
-        raise CompileError("--junit and --annotations are about budgets: give --budgets too")
+    require_stated(lines, junit_file, annotations)
     show(terminal, lines)
     if junit_file is not None:
         write_junit(junit_file, lines, suite)

@@ -12,6 +12,7 @@ import typer
 
 from edgemon.compiler.commands import completion, early
 from edgemon.compiler.commands.gate_options import Baseline, Junit, Require
+from edgemon.compiler.commands.named_monitors import require_monitors, require_taps
 
 app = typer.Typer()
 
@@ -277,28 +278,17 @@ def compile_(
     json: Json = False,
 ) -> None:
     """Fit monitors to a classifier, prove them, and write a bundle."""
-    early.require_monitors(monitor, profile)
-    early.require_word("--profile", profile, ("errors", "scod"))
-    early.require_word("--thresholds", thresholds, ("guaranteed", "method"))
-    early.require_word("--convert", convert, ("float", "int8"))
-    early.require_word("--label-order", label_order, ("numeric", "string"))
-    early.require_word("--per-class", per_class or "each", ("each", "every"))
+    names = require_monitors(monitor, profile, mirror=mirror)
+    require_taps(taps, names, companion)
     early.require_target(target)
-    early.require_preprocess(preprocess)
     early.require_rows(data, fit, calibrate, test)
     early.require_room(out, force=force)
-    gates = _gates(require, baseline, junit)
-    from edgemon.compiler import timings as pieces
-    from edgemon.compiler.commands.gated import gated_compile
-    from edgemon.compiler.commands.summary import show_compiled, show_timings
+    gates = _gates(require, baseline)
     from edgemon.compiler.data.classes import parse_names
-    from edgemon.compiler.data.sources import Sources
     from edgemon.compiler.models.selection import Selection
     from edgemon.compiler.options import Options
-    from edgemon.compiler.terminal import Terminal
     from edgemon.runtime.preprocess import Preprocess
 
-    terminal = Terminal(as_json=json)
     options = Options(
         monitors=monitor,
         profile=profile,
@@ -334,6 +324,14 @@ def compile_(
         budget_kb=budget_kb,
         budget_us=budget_us,
     )
+    early.require_options(options)
+    from edgemon.compiler import timings as pieces
+    from edgemon.compiler.commands.gated import gated_compile
+    from edgemon.compiler.commands.summary import show_compiled, show_timings
+    from edgemon.compiler.data.sources import Sources
+    from edgemon.compiler.terminal import Terminal
+
+    terminal = Terminal(as_json=json)
     sources = Sources(data, fit, calibrate, test)
     with pieces.recorded(timings) as found:
         manifest, required = gated_compile(model, sources, out, options, gates, junit, terminal)
@@ -343,15 +341,13 @@ def compile_(
     terminal.document({**manifest, **required, **({"timings": found.pieces} if timings else {})})
 
 
-def _gates(require: str, baseline: Path | None, junit: Path | None) -> Any:
+def _gates(require: str, baseline: Path | None) -> Any:
     """Mistakes in what is demanded are answered before anything heavy is imported."""
-    from edgemon.compiler.commands.junit import start
     from edgemon.compiler.gates.wanted import Gates
 
-    if junit is not None:
-        start(junit)
+    gates = Gates.parse(require, baseline)
     early.require_baseline(baseline)
-    return Gates.parse(require, baseline)
+    return gates
 
 
 def _promise(
@@ -414,7 +410,10 @@ def verify(
     json: Json = False,
 ) -> None:
     """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
-    gates = _gates(require, baseline, junit)
+    if key is not None:
+        early.require_file("--key", key)
+    gates = _gates(require, baseline)
+    gates.require_rows(there=data is not None)
     from edgemon.compiler.commands.gated import gated_verify
     from edgemon.compiler.terminal import Terminal
 

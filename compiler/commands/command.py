@@ -10,7 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from edgemon.compiler.commands import configuration, early
+from edgemon.compiler.commands import configuration, early, typed
+from edgemon.compiler.commands.junit import of_mistakes, of_usage
 
 OTHER = "Options"
 STUDIES, STUDIED = "Measurements and studies", "edgemon.bench"
@@ -40,17 +41,28 @@ PANELS = {  # by the names of parameters, whichever command has them
     ),
 }  # fmt: skip
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
-ROWS = ("data", "reference", "novel")  # options that name rows
 
 
 class Command(TyperCommand):
     """What each command is."""
 
+    def make_context(self, info_name: Any, args: list[str], *more: Any, **named: Any) -> Any:
+        given = list(args)
+        try:
+            return super().make_context(info_name, args, *more, **named)
+        except Exception as error:
+            if hasattr(error, "format_message"):  # of usage: no option of this command was read
+                of_usage(given, str(self.name), error.format_message())
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         _say_what_is_configured(self.params, ctx)
-        for param in self.params:
-            _require_named(param, ctx.params.get(str(param.name)))
-        return super().invoke(ctx)
+        with of_mistakes(ctx.params.get("junit"), str(self.name)):
+            for param in self.params:
+                given = ctx.params.get(str(param.name))
+                _require_named(param, given)
+                typed.require(param, given)
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then options by what they are about."""
@@ -123,13 +135,15 @@ def _require_named(param: Any, given: Any) -> None:
     values = given if isinstance(given, list | tuple) else [given]
     for value in values:
         if param.param_type_name == "argument" and isinstance(value, Path):
-            if "MODEL" in metavar:
-                early.require_there(value)
-            elif metavar.startswith(("SPEC", "STUDY", "FILE")):
-                early.require_file(value)
+            if "BUNDLE" in metavar and "MODEL" in metavar:
+                early.require_model_or_bundle(value)
+            elif "MODEL" in metavar:
+                early.require_model(value)
+            elif metavar.startswith(("SPEC", "STUDY")):
+                early.require_toml(value)
+            elif metavar.startswith("FILE"):
+                early.require_file("", value)
             elif metavar.startswith("BUNDLE"):
                 early.require_bundle(value)
         elif metavar == "TARGET" and isinstance(value, str):
             early.require_target(value)
-        elif param.name in ROWS and isinstance(value, str) and value:
-            early.require_file_of(value)

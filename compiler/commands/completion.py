@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgemon.compiler.commands.early import AUTO, SETTINGS
+from edgemon.compiler.commands.named_monitors import AUTO, SETTINGS
 
 
 def targets(incomplete: str) -> list[str]:
@@ -19,6 +19,6 @@ def monitors(incomplete: str) -> list[str]:
     if len(parts) == 1:
         offers = [name for name in (AUTO, *SETTINGS) if name.startswith(last)]
     else:
-        settings = SETTINGS.get(parts[0], "").split()
+        settings = SETTINGS.get(parts[0], {})
         offers = [":".join((*parts[:-1], f"{s}=")) for s in settings if s.startswith(parts[-1])]
     return [f"{front}{comma}{offer}" for offer in offers]

@@ -2,82 +2,77 @@
 
 from __future__ import annotations
 
+import math
+import os
+import tomllib
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from edgemon.compiler.errors import CompileError, ModelError
-from edgemon.targets.nearest import choices
+from edgemon.compiler.errors import CompileError
+from edgemon.runtime.errors import ArtifactError, EdgemonError
+from edgemon.runtime.session import MONITOR
 
-AUTO = "auto"
-SETTINGS = {  # of each monitor; a test holds them to the monitors themselves
-    "softmax": "",
-    "msp_t": "",
-    "entropy": "",
-    "energy": "temperature",
-    "gen": "gamma",
-    "doctor": "",
-    "odin_t": "",
-    "odin": "eps temperature white",
-    "second_opinion": "rule seed",
-    "mirror": "rule seed",
-    "mahalanobis_gap": "rule seed",
-    "rmds": "dims pool",
-    "fdbd": "",
-    "react": "percentile score",
-    "prototypes": "per_class seed pool",
-    "prototype_odds": "per_class seed pool",
-    "density": "dims pool",
-    "alocc": "",
-    "forest": "trees max_depth min_rows seed",
-    "boosted_opinion": "trees leaves rule seed",
-    "errors": "novelty_weight budget_kb budget_us seed mirror",
-    "scod": "novelty_weight budget_kb budget_us seed mirror",
-    "box": "gamma tau max_clusters floor projection dimensions landmarks layers_rule seed",
-    "pattern": "threshold neurons per_class gamma seed",
-    "prophecy": "max_depth max_leaves min_rows prune on_off only_pure validation seed",
-    "deepinfer": "comparator",
-    "selfchecker": "rule budget_kb max_layers form validation exact_rows seed",
-}
-BROUGHT = "edgemon.monitors"  # entry points, see compiler/monitors/registry.py
+if TYPE_CHECKING:
+    from edgemon.compiler.options import Options
 
 
-def require_there(model: Path) -> None:
-    """Raises ModelError unless there is a file or a folder."""
-    if not model.exists():
-        raise ModelError(
-            f"{model}: does not exist; give a .tflite, .keras, .h5 or .onnx file, or a SavedModel "
-            "folder"
-        )
+def require_model(model: Path) -> None:
+    """Raises ModelError unless there is a model, as far as its first bytes tell."""
+    from edgemon.compiler.models.front_ends import front_end
+
+    front_end(model)
 
 
-def require_monitors(text: str, profile: str = "errors") -> None:
-    """Raises CompileError for a name in ``--monitor`` that no monitor has, and for a setting that a
-    monitor has not; ``auto`` has those of the profile's fusion."""
-    brought = sorted(e.name for e in entry_points(group=BROUGHT))
-    known = tuple(dict.fromkeys((AUTO, *SETTINGS, *brought)))
-    for part in text.split(","):
-        name, *settings = part.strip().split(":")
-        if name and name not in known:
-            raise CompileError(f"--monitor: unknown monitor {name!r}{choices(name, known)}")
-        its = SETTINGS.get(profile if name == AUTO else name)
-        if its is not None:
-            _require_settings(name, settings, its.split())
+def require_model_or_bundle(path: Path) -> None:
+    """Raises EdgemonError unless there is one of the two."""
+    from edgemon.compiler.models import is_model
 
-
-def _require_settings(name: str, settings: Sequence[str], known: Sequence[str]) -> None:
-    for setting in settings:
-        key, equals, _ = setting.partition("=")
-        if not equals or key not in known:
-            raise CompileError(
-                f"--monitor {name}: unknown setting {setting!r}{choices(key, known, 'it has')}"
-            )
+    (require_model if is_model(path) else require_bundle)(path)
 
 
 def require_word(option: str, word: str, known: Sequence[str]) -> None:
     """Raises CompileError for a word that an option does not know."""
     if word not in known:
-        raise CompileError(f"{option} {word}: use {' or '.join(known)}")
+        near = get_close_matches(word, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise CompileError(f"{option} {word}: use {' or '.join(known)}{meant}")
+
+
+def require_share(option: str, share: float) -> None:
+    """Raises CompileError unless it lies between 0 and 1."""
+    if not 0 < share < 1:
+        raise CompileError(f"{option} {share}: must lie between 0 and 1")
+
+
+def require_positive(option: str, number: float) -> None:
+    """Raises CompileError unless it is."""
+    if not number > 0:
+        raise CompileError(f"{option} {number:g}: give a positive number")
+
+
+def require_count(option: str, text: str) -> None:
+    """Raises CompileError for what is no number of rows: ``250``, or ``1%`` of them."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise CompileError(
+            f"{option} {text!r} is no number of rows: write 250, or 1% for a share of them"
+        )
+
+
+def require_toml(path: Path) -> None:
+    """Raises CompileError for a file that cannot be read as such."""
+    require_file("", path)
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CompileError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CompileError(f"{path}: is not TOML: {error}") from None
 
 
 def require_rows(
@@ -87,7 +82,7 @@ def require_rows(
     from edgemon.compiler.data.sources import Sources
 
     for spec in Sources(data, fit, calibrate, test).described().values():
-        require_file_of(spec)
+        require_file_of("", spec)
 
 
 def require_target(name: str) -> None:
@@ -97,11 +92,14 @@ def require_target(name: str) -> None:
     targets.load(name)
 
 
-def require_preprocess(text: str) -> None:
-    """Raises InputError for what cannot be understood."""
-    from edgemon.runtime.preprocess import Preprocess
+def require_options(options: Options) -> None:
+    """Raises EdgemonError for settings of a compile that mean nothing, by themselves or for the
+    target."""
+    from edgemon import targets
+    from edgemon.compiler import budget
 
-    Preprocess.parse(text)
+    options.require_sound()
+    budget.resolve(options.budget_kb, options.budget_us, targets.load(options.target))
 
 
 def require_room(out: Path, *, force: bool) -> None:
@@ -111,35 +109,65 @@ def require_room(out: Path, *, force: bool) -> None:
     refuse_existing(out, force=force)
 
 
-def require_file(path: Path) -> None:
-    """Raises CompileError where there is none."""
+def require_new(out: Path) -> None:
+    """Raises CompileError where something is."""
+    if os.path.lexists(out):
+        raise CompileError(f"{out} exists; choose another --out")
+
+
+def require_file(option: str, path: Path) -> None:
+    """Raises CompileError where there is none; ``option``: that names it, if one does."""
     if not path.exists():
-        raise CompileError(f"{path}: cannot be read: No such file or directory")
+        named = f"{option} {path}".strip()
+        raise CompileError(f"{named}: cannot be read: No such file or directory")
+
+
+def require_place(option: str, path: Path) -> None:
+    """Raises CompileError where no file can be written."""
+    if path.is_dir():
+        raise CompileError(f"{option} {path}: is a folder; name a file")
+    if not path.absolute().parent.is_dir():
+        raise CompileError(
+            f"{option} {path}: cannot be written: there is no folder {path.parent}; make it first"
+        )
 
 
 def require_bundle(path: Path) -> None:
-    """Raises CompileError where there is nothing."""
+    """Raises EdgemonError where there is nothing, or something else."""
     if not path.exists():
         raise CompileError(
             f"{path}: does not exist; give the folder that `edgemon compile --out` wrote"
         )
+    if not (path / MONITOR).is_file():
+        raise ArtifactError(
+            f"{path}: not an edgemon bundle (no {MONITOR} in it); give the folder that "
+            "`edgemon compile --out` wrote"
+        )
 
 
 def require_baseline(path: Path | None) -> None:
-    """Raises CompileError unless there is a folder for ``--baseline``, if that is given."""
-    if path is not None and not path.is_dir():
+    """Raises EdgemonError unless there is a whole bundle for ``--baseline``, if that is given."""
+    if path is None:
+        return
+    if not path.is_dir():
         raise CompileError(
             f"--baseline {path}: is no folder; give a bundle that `edgemon compile --out` wrote"
         )
-    if path is not None and not (path / "manifest.json").is_file():
+    if not (path / "manifest.json").is_file():
         raise CompileError(
             f"--baseline {path}: is not an edgemon bundle (no manifest.json); give a bundle "
             "that `edgemon compile --out` wrote"
         )
+    from edgemon.compiler.bundle.bundle import Bundle
+
+    try:
+        Bundle.open(path).require_intact()
+    except EdgemonError as error:
+        raise type(error)(f"--baseline {error}") from None
 
 
-def require_file_of(spec: str) -> None:
+def require_file_of(_: str, spec: str | Path) -> None:
     """Raises DataError unless there are the files that name rows."""
     from edgemon.compiler.data.loading import files_of
 
-    files_of(spec)
+    files_of(str(spec))

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from edgemon.compiler.commands import early
 from edgemon.compiler.commands.cli import Json
 
 app = typer.Typer()
@@ -55,6 +56,11 @@ def fleet(
     json: Json = False,
 ) -> None:
     """Merge the reports of many devices: rates, who is above the promise, who drifts first."""
+    from edgemon.compiler.fleet.reading import files
+
+    files(logs)
+    if bundle is not None:
+        early.require_bundle(bundle)
     from edgemon.compiler.commands import fleet as merging
     from edgemon.compiler.terminal import Terminal
 

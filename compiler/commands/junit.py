@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from edgemon.compiler.commands.written import write_beside
 from edgemon.compiler.errors import CompileError
 from edgemon.runtime.errors import EdgemonError
 
+OPTION = "--junit"
 PASSED, FAILED, SKIPPED, ERROR = "passed", "failed", "skipped", "error"
 
 
@@ -42,14 +44,45 @@ def write(path: Path, suite: str, cases: Sequence[Case]) -> None:
     document = JUnitXml()
     document.add_testsuite(found)
     document.update_statistics()  # type: ignore[no-untyped-call]
-    write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), "--junit")
+    write_beside(path, lambda temporary: document.write(str(temporary), pretty=True), OPTION)
 
 
 def start(path: Path) -> None:
     """Take away the file of an earlier run, which would speak for this one. Raises CompileError
     where none can be written."""
-    write_beside(path, lambda _: None, "--junit")
+    write_beside(path, lambda _: None, OPTION)
     path.unlink()
+
+
+@contextmanager
+def of_mistakes(path: Path | None, step: str) -> Iterator[None]:
+    """Around a whole command: the file of an earlier run goes at once, whatever becomes of this
+    one, and a mistake of which the command itself wrote nothing is an error of the ``step``."""
+    if path is not None:
+        start(path)
+    try:
+        yield
+    except EdgemonError as error:
+        if path is not None and not path.exists():
+            write_mistake(path, step, str(error))
+        raise
+
+
+def of_usage(arguments: Sequence[str], step: str, sentence: str) -> None:
+    """The same where a command's line is not understood, and with it not what its options are."""
+    for word, following in pairwise((*arguments, "")):
+        option, equals, value = word.partition("=")
+        named = value if equals else following
+        if option == OPTION and named:
+            path = Path(named)
+            start(path)
+            write_mistake(path, step, sentence)
+
+
+def write_mistake(path: Path, step: str, sentence: str) -> None:
+    """An error of the ``step`` alone, if it can be written: the mistake is what matters."""
+    with suppress(CompileError):
+        write(path, f"edgemon {step}", [Case(step, f"edgemon.{step}", ERROR, sentence)])
 
 
 @contextmanager

@@ -65,6 +65,7 @@ def check(
     terminal = Terminal(as_json=json)
     target = targets.load(name)
     limits = target_check.read_limits(terminal, budget, budgets, target, name)
+    budget_files.require_stated(limits, junit, annotations)
     opened = Bundle.open(bundle)
     opened.require_intact()
     rows = target_check.taps_of(opened, data, label_column, terminal)
@@ -117,6 +118,7 @@ def table(
 
     terminal = Terminal(as_json=json, markdown=markdown)
     chosen = target_table.require_names(names)
+    on = target_table.require_names(monitors) if monitors else []
     if bundle is None:
         if data or monitors:
             raise CompileError("--data and --monitors are of a bundle: name one")
@@ -130,8 +132,7 @@ def table(
     found = target_table.checked(chosen, opened.artifact_bytes, rows, terminal)
     target_table.show_checked(terminal, found)
     each, macs = [], None
-    if monitors:
-        on = target_table.require_names(monitors)
+    if on:
         macs = target_table.macs_of(opened)
         each = target_table.each_monitor(on, opened.artifact.program, rows, terminal)
         target_table.show_monitors(terminal, each, macs, instructions_a_mac)

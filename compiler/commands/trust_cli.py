@@ -58,11 +58,14 @@ def trust(
         int, typer.Option(min=1, max=255, help="The value of full brightness, for the pictures.")
     ] = 255,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes that run the model.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that run the model.")] = 2,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables to paste.")] = False,
     json: Json = False,
 ) -> None:
     """What is the confidence of a model worth, and of the answers that its monitors let pass?"""
+    from edgemon.compiler.trust import requirements
+
+    requirements.require_known(requirements.parse(require), requirements.OF_TRUST)
     from edgemon.compiler.commands import trust as measuring
     from edgemon.compiler.terminal import Terminal
 

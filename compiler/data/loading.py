@@ -26,6 +26,7 @@ from edgemon.compiler.reporter import Progress, Warn, unheard
 Array = npt.NDArray[Any]
 
 FINGERPRINT_BLOCK_VALUES = 1 << 20
+READ = (".npz", ".npy", ".csv")  # beside images
 GROUPED = (".npz", ".csv")  # what can say of each row to which group it belongs
 
 
@@ -150,8 +151,14 @@ def file_of(spec: str) -> Path:
 
 
 def files_of(spec: str) -> list[Path]:
-    """The files or folders that a specification names, without its row range."""
-    return _parse(spec)[0]
+    """The files or folders that a specification names, without its row range. Raises DataError
+    where there are none that ``load`` reads."""
+    named = _parse(spec)[0]
+    suffixes = {path.suffix.lower() for path in named}
+    one = len(named) == 1 and (named[0].is_dir() or suffixes <= {*READ, *SUFFIXES})
+    if not one and not (len(named) == 2 and suffixes == {".npy"}):
+        raise _unreadable(named)
+    return named
 
 
 def _parse(spec: str) -> tuple[list[Path], RowRange]:
@@ -167,6 +174,8 @@ def _parse(spec: str) -> tuple[list[Path], RowRange]:
     for path in named:
         if not _exists(path):
             raise DataError(f"{path}: no such file or folder")
+    if first is not None and end is not None and first >= end and (first < 0) == (end < 0):
+        raise DataError(f"{spec}: has no rows in this range")
     return named, RowRange(first, end, spec)
 
 
@@ -210,7 +219,11 @@ def _read(
             return tables.read_csv(path, rows, folder, columns, progress, warn)
         if suffix in SUFFIXES:
             return images.read_image(path, folder, pictures, warn)
-    raise DataError(
+    raise _unreadable(named)
+
+
+def _unreadable(named: list[Path]) -> DataError:
+    return DataError(
         f"{','.join(map(str, named))}: is not data that edgemon can read; give x.npz, x.npy,y.npy, "
         "a .csv, or a folder of images by class"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import correlate
+import scipy
 
 from edgemon.compiler.faults.image import Floats, Generator, smooth, streaked, zoomed
 
@@ -18,7 +18,7 @@ LARGEST = 8  # radius that the disk's kernel holds
 def defocus(x: Floats, severity: int, _: Generator) -> Floats:
     """Each point becomes a disk, whose edge is blurred."""
     radius, edge = DEFOCUS[severity - 1]
-    found: Floats = correlate(x, disk(radius, edge)[:, :, None], mode="mirror")
+    found: Floats = scipy.ndimage.correlate(x, disk(radius, edge)[:, :, None], mode="mirror")
     return found
 
 
@@ -28,7 +28,9 @@ def disk(radius: float, edge: float) -> Floats:
     inside = (at[:, None] ** 2 + at**2 <= radius**2).astype(np.float64)
     bell = np.exp(-(np.arange(-1, 2) ** 2) / (2 * edge**2))
     bell /= bell.sum()
-    found: Floats = correlate(inside / inside.sum(), np.outer(bell, bell), mode="mirror")
+    found: Floats = scipy.ndimage.correlate(
+        inside / inside.sum(), np.outer(bell, bell), mode="mirror"
+    )
     return found
 
 

@@ -6,8 +6,8 @@ from io import BytesIO
 from typing import Literal
 
 import numpy as np
+import scipy
 from PIL import Image
-from scipy.ndimage import map_coordinates
 
 from edgemon.compiler.faults.image import Floats, Generator, from_picture, picture, smooth
 
@@ -101,7 +101,7 @@ def _places(height: int, width: int) -> tuple[Floats, Floats]:
 def _sampled(x: Floats, down: Floats, across: Floats, mode: Literal["reflect", "mirror"]) -> Floats:
     """Bilinear, at these places of each channel."""
     found: Floats = np.stack(
-        [map_coordinates(channel, np.stack([down, across]), order=1, mode=mode)
+        [scipy.ndimage.map_coordinates(channel, np.stack([down, across]), order=1, mode=mode)
          for channel in np.moveaxis(x, 2, 0)], axis=2,
     )  # fmt: skip
     return found

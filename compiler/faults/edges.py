@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import label, sobel
+import scipy
 
 from edgemon.compiler.faults.image import Floats
 
@@ -19,7 +19,10 @@ FLAT = np.tan(np.pi / 8)  # a direction below it is horizontal, above its invers
 def edges(x: Floats) -> npt.NDArray[np.bool_]:
     """(H, W): ridges of the gradient of an image (H, W) in 0..255 that are weak, and reach a
     strong one."""
-    down, across = sobel(x, 0, mode="nearest"), sobel(x, 1, mode="nearest")
+    down, across = (
+        scipy.ndimage.sobel(x, 0, mode="nearest"),
+        scipy.ndimage.sobel(x, 1, mode="nearest"),
+    )
     size = np.abs(down) + np.abs(across)
     framed = np.pad(size, 1)
     height, width = x.shape
@@ -36,7 +39,7 @@ def edges(x: Floats) -> npt.NDArray[np.bool_]:
          _peak(size, near(-1, 1), near(1, -1))],
         _peak(size, near(-1, -1), near(1, 1)),
     ) & (size > WEAK)  # fmt: skip
-    pieces, _ = label(ridge, np.ones((3, 3)))
+    pieces, _ = scipy.ndimage.label(ridge, np.ones((3, 3)))
     kept = np.unique(pieces[ridge & (size > STRONG)])
     return np.isin(pieces, kept[kept > 0])
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from PIL import Image as Pillow
-from scipy.ndimage import gaussian_filter, zoom
 
 Floats = npt.NDArray[np.float64]  # (H, W, C) in [0, 1]
 Bytes = npt.NDArray[np.uint8]
@@ -35,7 +35,7 @@ def smooth(
 ) -> Floats:
     """Gaussian blur of the first two axes; sigma in pixels, 0 blurs nothing."""
     sigmas = (sigma, sigma, *[0] * (x.ndim - 2))
-    found: Floats = gaussian_filter(x, sigmas, mode=mode, truncate=truncate)
+    found: Floats = scipy.ndimage.gaussian_filter(x, sigmas, mode=mode, truncate=truncate)
     return found
 
 
@@ -45,7 +45,7 @@ def zoomed(x: Floats, factor: float) -> Floats:
     for n in x.shape[:2]:
         kept = int(np.ceil(n / factor))
         cut.append(slice((n - kept) // 2, (n - kept) // 2 + kept))
-    large = zoom(x[tuple(cut)], (factor, factor, *[1] * (x.ndim - 2)), order=1)
+    large = scipy.ndimage.zoom(x[tuple(cut)], (factor, factor, *[1] * (x.ndim - 2)), order=1)
     starts = [(a - b) // 2 for a, b in zip(large.shape, x.shape[:2], strict=False)]
     found: Floats = large[tuple(slice(s, s + n) for s, n in zip(starts, x.shape, strict=False))]
     return found

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import rotate
+import scipy
 
 from edgemon.compiler.errors import FaultError
 from edgemon.compiler.faults.registry import Fault, UnknownFaultError, find, generator, make, names
+from edgemon.targets.nearest import choices
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -73,8 +74,7 @@ def _fault(name: str, option: str) -> Fault:
     except UnknownFaultError:
         faults = [n for n in names() if n not in VALUES]
         raise FaultError(
-            f"{option}: there is no property {name!r}; there are {', '.join(VALUES)}, and the "
-            f"faults {', '.join(faults)}"
+            f"{option}: there is no property {name!r}{choices(name, (*VALUES, *faults))}"
         ) from None
 
 
@@ -111,7 +111,7 @@ def changed(
             # One draw a row, scaled: a larger value is more of the same noise.
             x = x + change.value * generator(NOISE, 0, seed, row).normal(size=x.shape)
         elif change.property == ROTATION:
-            x = rotate(x, change.value, axes=(1, 0), reshape=False, order=1)
+            x = scipy.ndimage.rotate(x, change.value, axes=(1, 0), reshape=False, order=1)
         else:
             x = x * change.value
         found[i] = np.rint(full_scale * np.clip(x, 0, 1))

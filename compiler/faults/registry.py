@@ -23,6 +23,7 @@ import numpy.typing as npt
 from edgemon.compiler.errors import FaultError
 from edgemon.compiler.faults import blur, digital, geometry, noise, sensor, weather
 from edgemon.compiler.faults.image import Bytes, Make
+from edgemon.targets.nearest import choices
 
 GROUP = "edgemon.faults"
 # Another data set, and attacks, are kinds too: no image alone makes them.
@@ -114,7 +115,7 @@ def find(name: str) -> Fault:
     if known == "frost":
         raise FaultError(f"fault {name}: is not available: {LEFT_OUT}")
     if known not in FAULTS:
-        raise UnknownFaultError(f"unknown fault {name!r}; there are {', '.join(names())}")
+        raise UnknownFaultError(f"unknown fault {name!r}{choices(name, names())}")
     return FAULTS[known]
 
 

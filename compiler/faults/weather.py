@@ -6,7 +6,7 @@ Frost is left out: it is a photograph of frost laid over the image, and needs th
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import correlate, distance_transform_edt, uniform_filter
+import scipy
 
 from edgemon.compiler.faults.edges import edges, equalised
 from edgemon.compiler.faults.image import (
@@ -104,8 +104,12 @@ def spatter(x: Floats, severity: int, rng: Generator) -> Floats:
 def _relief(liquid: Floats) -> Floats:
     """Drops (H, W) in bytes, lit from one side: by how far a pixel is from the nearest edge."""
     edge = edges(liquid)
-    far = distance_transform_edt(~edge) if edge.any() else np.full(liquid.shape, FARTHEST)
-    height = np.floor(uniform_filter(np.minimum(far, FARTHEST), 3, mode="mirror"))
-    lit = np.clip(correlate(equalised(height), RELIEF, mode="mirror"), 0, 255)
-    found: Floats = liquid * uniform_filter(lit, 3, mode="mirror")
+    far = (
+        scipy.ndimage.distance_transform_edt(~edge)
+        if edge.any()
+        else np.full(liquid.shape, FARTHEST)
+    )
+    height = np.floor(scipy.ndimage.uniform_filter(np.minimum(far, FARTHEST), 3, mode="mirror"))
+    lit = np.clip(scipy.ndimage.correlate(equalised(height), RELIEF, mode="mirror"), 0, 255)
+    found: Floats = liquid * scipy.ndimage.uniform_filter(lit, 3, mode="mirror")
     return found

@@ -31,11 +31,13 @@ def judge(
     ``bundle.classes``; ``own``: what the bundle says of them, if that is known. Raises CompileError
     for gates of rows without any, and for a baseline with other classes."""
     found = of_bundle(bundle)
-    if gates.needs_rows:
-        own = own or _verdicts(bundle, rows, scratch / "own", workers, reporter)
+    labelled = rows if rows is not None and rows.y is not None else None
+    gates.require_rows(there=labelled is not None)
+    if gates.needs_rows and labelled is not None:
+        own = own or _verdicts(bundle, labelled, scratch / "own", workers, reporter)
         found |= own.figures()
     lines = [_line(wanted, found[wanted.name]()) for wanted in gates.requirements]
-    if gates.baseline is not None and own is not None:
+    if gates.baseline is not None and own is not None and labelled is not None:
         old = Bundle.open(gates.baseline)
         old.require_intact()
         if old.classes != bundle.classes:
@@ -43,8 +45,8 @@ def judge(
                 f"--baseline {gates.baseline}: knows other classes than this model; compare "
                 "bundles of one task"
             )
-        earlier = _verdicts(old, rows, scratch / "baseline", workers, reporter)
-        lines += no_worse(own, earlier, str(gates.baseline))
+        earlier = _verdicts(old, labelled, scratch / "baseline", workers, reporter)
+        lines += no_worse(own, earlier, gates.called or str(gates.baseline))
     return lines
 
 
@@ -56,13 +58,8 @@ def of_bundle(bundle: Bundle) -> dict[str, Callable[[], Figure]]:
 
 
 def _verdicts(
-    bundle: Bundle, rows: Dataset | None, scratch: Path, workers: int, reporter: Reporter
+    bundle: Bundle, rows: Dataset, scratch: Path, workers: int, reporter: Reporter
 ) -> Verdicts:
-    if rows is None or rows.y is None:
-        raise CompileError(
-            "--require and --baseline judge alarms by what was right and wrong: give labelled rows "
-            "(--data)"
-        )
     scratch.mkdir()
     found = record_loaded(bundle, rows, scratch, workers=workers, reporter=reporter)
     return Verdicts.of(evaluate(bundle.artifact.program, found), found.correct)

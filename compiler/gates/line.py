@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from edgemon.compiler.documents.measured import RequirementLine
-from edgemon.compiler.errors import BudgetError, UnmeasuredError
+from edgemon.compiler.errors import RequirementError, UnmeasuredError
 from edgemon.compiler.statistics.intervals import Interval
 
 
@@ -39,12 +39,12 @@ class Line:
 
 
 def require(lines: Iterable[Line], then: str = "") -> None:
-    """Raises BudgetError unless all are met, and UnmeasuredError if what was measured is, but
+    """Raises RequirementError unless all are met, and UnmeasuredError if what was measured is, but
     something was not; ``then`` ends the sentence."""
     given = list(lines)
     missed = [str(line) for line in given if not line.met and line.measured is not None]
     if missed:
-        raise BudgetError(f"requirement missed: {'; '.join(missed)}{then}")
+        raise RequirementError(f"requirement missed: {'; '.join(missed)}{then}")
     unknown = [str(line) for line in given if line.measured is None]
     if unknown:
         raise UnmeasuredError(f"requirement not measured: {'; '.join(unknown)}{then}")

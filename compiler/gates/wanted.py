@@ -27,13 +27,14 @@ OF_BUNDLE = ("kb", "us")  # all others are of rows
 @dataclass(frozen=True)
 class Gates:
     """``requirements`` of figures, and a ``baseline``: the bundle that must not be clearly better
-    on the same rows."""
+    on the same rows; people know it as ``called``, or by its path."""
 
     requirements: tuple[Requirement, ...] = ()
     baseline: Path | None = None
+    called: str = ""
 
     @classmethod
-    def parse(cls, require: str, baseline: Path | None) -> Gates:
+    def parse(cls, require: str, baseline: Path | None, called: str = "") -> Gates:
         """Raises CompileError for an unknown name, or one that is demanded from its bad side."""
         found = parse(require, example="caught>=0.4")
         for wanted in found:
@@ -51,10 +52,18 @@ class Gates:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise CompileError(f"--require: {twice} is demanded twice; say it once")
-        return cls(tuple(found), baseline)
+        return cls(tuple(found), baseline, called)
 
     def __bool__(self) -> bool:
         return bool(self.requirements) or self.baseline is not None
+
+    def require_rows(self, *, there: bool) -> None:
+        """Raises CompileError where they concern rows, and no labelled ones are given."""
+        if self.needs_rows and not there:
+            raise CompileError(
+                "--require and --baseline judge alarms by what was right and wrong: give labelled "
+                "rows (--data)"
+            )
 
     @property
     def needs_rows(self) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.last_bits.code_errors import Changes
+from edgemon.compiler.models.kernels import require_kernels
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.program.ir import Program
 from edgemon.compiler.recording.evaluation import blocks, evaluate
@@ -40,15 +41,12 @@ class KernelSet:
 
 def parse(text: str, model: Model, own: str) -> tuple[str, ...]:
     """The kernel sets of ``--certify-kernels``, the target's own first. Raises CompileError."""
-    wanted = [name.strip() for name in text.split(",") if name.strip()]
+    wanted = require_kernels(text)
     if wanted and model.kernels(own) not in KERNELS:
         raise CompileError(
             f"--certify-kernels {text}: {model.origin} runs on one kernel set only, "
             f"{model.kernels(own)}; leave the option out"
         )
-    for name in wanted:
-        if name not in KERNELS:
-            raise CompileError(f"--certify-kernels {name}: use {', '.join(KERNELS)}")
     return tuple(dict.fromkeys((own, *wanted)))
 
 

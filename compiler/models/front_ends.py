@@ -20,6 +20,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 ZIP = b"PK\x03\x04"
 PROTOBUF = b"\x08"  # an ONNX file begins with its version, as field 1
 SAVED_MODEL = "saved_model.pb"
+CONVERSIONS = ("float", "int8")  # what a Keras model becomes, of TFLite
 HEAD = 8  # bytes of a file that tell its kind
 
 
@@ -79,13 +80,18 @@ def open_model(path: Path, scratch: Path, selection: Selection = WHOLE) -> Model
 
     Raises ModelError in one sentence: missing, unknown, damaged, or impossible to run.
     """
+    model: Model = _called(front_end(path).opener, path, scratch, selection)
+    return model
+
+
+def front_end(path: Path) -> FrontEnd:
+    """Which one opens it. Raises ModelError if none does."""
     head = b"" if (path / SAVED_MODEL).is_file() else read_file(path, READABLE, HEAD)
     rows = [row for row in FRONT_ENDS if row.recognises(path, head)]
     rows += [row for row in FRONT_ENDS if path.suffix.lower() in row.suffixes]
     if not rows:
         raise ModelError(f"{path}: is not a model that edgemon can read; give {READABLE}")
-    model: Model = _called(rows[0].opener, path, scratch, selection)
-    return model
+    return rows[0]
 
 
 def is_model(path: Path) -> bool:

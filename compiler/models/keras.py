@@ -26,7 +26,6 @@ from edgemon.runtime.preprocess import Preprocess
 
 PATIENCE_S = 900.0  # TensorFlow says nothing while it converts
 MOST_REPRESENTATIVES = 2000
-CHOICES = ("float", "int8")
 VARIABLES = "variables"
 
 

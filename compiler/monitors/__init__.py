@@ -111,6 +111,8 @@ def _one(text: str, seed: int, budget: Budget) -> MonitorEstimator:
     given = set()
     for setting in settings:
         key, separator, value = setting.partition("=")
+        if not separator and key in defaults:
+            raise CompileError(f"--monitor {name}: write {key}=VALUE")
         if not separator or key not in defaults:
             raise CompileError(
                 f"--monitor {name}: unknown setting {setting!r}{choices(key, defaults, 'it has')}"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
+import scipy
 
 from edgemon.compiler.errors import CompileError
 
@@ -113,7 +113,7 @@ class _Rate:
     def _enough(self, rows: int, monitors: int) -> bool:
         """May each monitor cut off a row? That fewer lie beyond the rate must be improbable."""
         cut = monitors if self.whose == "verdict" else 1
-        fewer = binom.cdf(cut - 1, rows, self.rate)
+        fewer = scipy.stats.binom.cdf(cut - 1, rows, self.rate)
         return rows >= cut and bool(fewer <= 1 - self.confidence)
 
     def _require(self, rows: int, monitors: int) -> None:
@@ -178,7 +178,7 @@ class MissPromise(_Rate):
         n = len(scores[0])
         self._require(n, len(scores))
         k = np.arange(1, n + 1)
-        most = int(k[binom.cdf(k - 1, n, self.rate) <= 1 - self.confidence][-1])
+        most = int(k[scipy.stats.binom.cdf(k - 1, n, self.rate) <= 1 - self.confidence][-1])
         return [_below(b).item() for b in boundaries(scores, n - most + 1)]
 
     def strictest(self, thresholds: Sequence[Any]) -> Any:
@@ -214,7 +214,7 @@ def order_statistic(n: int, promise: FalseAlarmPromise) -> int:
     """k*, 1-based: the smallest k with sum over j >= k of C(n,j) (1-a)^j a^(n-j) <= delta."""
     promise._require(n, 1)
     k = np.arange(n + 1)
-    return int(k[binom.sf(k - 1, n, 1 - promise.rate) <= 1 - promise.confidence][0])
+    return int(k[scipy.stats.binom.sf(k - 1, n, 1 - promise.rate) <= 1 - promise.confidence][0])
 
 
 def calibrate(scores: Array, promise: FalseAlarmPromise) -> Any:

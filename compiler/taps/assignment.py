@@ -16,6 +16,7 @@ from edgemon.runtime.errors import InputError
 from edgemon.runtime.mirror import width_axis
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.views import COMPANION, MIRROR, PLAIN, SUFFIXES
+from edgemon.targets.nearest import choices
 
 
 def assign_taps(
@@ -82,7 +83,8 @@ def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list
     for part in filter(None, (p.strip() for p in text.split(","))):
         monitor, separator, rules = part.rpartition("=")
         if separator and monitor not in kinds:
-            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors")
+            known = choices(monitor, kinds)
+            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors{known}")
         readers = [monitor] if separator else [e.kind for e in estimators if e.reads_layers]
         if not readers:
             names = " or ".join(f"{kind}={rules}" for kind in kinds)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from edgemon.compiler.errors import BudgetError, CompileError
+from edgemon.targets.nearest import choices
 
+OF_TRUST = (  # figures of ``trust``; the last one of a bundle
+    "net_trust", "class_trust", "accuracy", "ece", "brier", "monitored_net_trust",
+)  # fmt: skip
 FORM = re.compile(r"\s*([a-z_]+(?:\([^()]*\))?)\s*(>=|<=)\s*([-+.0-9e]+)\s*")
 
 
@@ -42,13 +46,20 @@ def parse(text: str, example: str = "net_trust>=0.75") -> list[Requirement]:
     return found
 
 
+def require_known(wanted: list[Requirement], known: Collection[str]) -> None:
+    """Raises CompileError for a name that is not measured."""
+    for requirement in wanted:
+        if requirement.name not in known:
+            raise CompileError(
+                f"--require {requirement.name}: is not measured here"
+                f"{choices(requirement.name, sorted(known))}"
+            )
+
+
 def require(wanted: list[Requirement], measured: Mapping[str, float | None]) -> list[str]:
     """A sentence for each that is kept. Raises CompileError for a name that is not measured, and
     BudgetError that names all that are missed; a figure that is undefined is missed."""
-    unknown = next((r.name for r in wanted if r.name not in measured), None)
-    if unknown is not None:
-        raise CompileError(f"--require {unknown}: is not measured here; there are "
-                           + ", ".join(sorted(measured)))  # fmt: skip
+    require_known(wanted, measured)
     values = [(r, measured[r.name]) for r in wanted]
     missed = [
         f"{r.name} is {'undefined' if v is None else f'{v:.4g}'}, and must be {r}".replace(

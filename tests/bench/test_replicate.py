@@ -249,7 +249,7 @@ def _header(columns: int) -> str:
     [
         (("--datasets", "XX"), "unknown data set 'XX'"),
         (("--methods", "oracle"), "unknown method 'oracle'"),
-        (("--chart", "pdf"), "there are svg and png"),
+        (("--chart", "pdf"), "--chart pdf: use svg or png"),
         (("--root", "/nowhere"), "is not a folder"),
     ],
 )

@@ -121,7 +121,7 @@ def test_changes_that_break_nothing_add_nothing(tmp_path: Path) -> None:
 
 def test_the_mistakes_that_people_make(tiny: Any, tiny_data: Path, tmp_path: Path) -> None:
     given = ("compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--guard")
-    assert "--guard: there is no property 'rain'; there are noise" in refused(*given, "rain")
+    assert "--guard: there is no property 'rain'; did you mean" in refused(*given, "rain")
     assert "--guard rotation=90: write a value" in refused(*given, "rotation=90")
     assert "--guard: a name is empty" in refused(*given, "noise,")
     table = ("compile", tiny(), "--data", tiny_data, "--out", tmp_path / "b")

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.stats import chi2
+import scipy
 
 from edgemon.compiler.data.groups import Groups
 from edgemon.compiler.documents import measured as schema
@@ -218,7 +217,7 @@ def _upper_mean(values: Floats, share: Floats, sums: Floats, weights: Floats, ri
     highest = top
     while log_capital(highest) < 0:  # with few rows the bound is beyond every value
         highest *= 2
-    return float(brentq(log_capital, 0.0, highest))
+    return float(scipy.optimize.brentq(log_capital, 0.0, highest))
 
 
 def measure_run_length(
@@ -242,8 +241,8 @@ def measure_run_length(
         else:
             images, sums = images + len(path), path[-1]
             block = min(2 * block, MOST_BLOCK)
-    fewest = images / (chi2.ppf(0.975, 2 * (flags + 1)) / 2)
-    most = images / (chi2.ppf(0.025, 2 * flags) / 2) if flags else None
+    fewest = images / (scipy.stats.chi2.ppf(0.975, 2 * (flags + 1)) / 2)
+    most = images / (scipy.stats.chi2.ppf(0.025, 2 * flags) / 2) if flags else None
     return {
         "images": images,
         "flags": flags,

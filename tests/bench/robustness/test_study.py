@@ -95,9 +95,9 @@ def test_a_requirement_that_is_missed_has_its_exit_code() -> None:
     missed = edgemon(*given, "--require", "global(brightness=1)<=0.5")
     assert missed.exit_code == 3
     assert "is 1, and must be <= 0.5" in missed.stderr
-    assert "is not measured here; there are accuracy, brier" in refused(
-        *given, "--require", "robust(noise=1)>=0.5"
-    )
+    said = refused(*given, "--require", "robust(noise=1)>=0.5")
+    assert "robust(noise=1): is not measured here; did you mean 'robust(brightness=1)'?" in said
+    assert "There are accuracy, brier" in said
 
 
 def test_the_mistakes_that_people_make(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ def test_booleans_beside_numbers_are_no_words() -> None:
 def test_a_warning_of_columns_points_to_the_line_that_gave_them(names: str, says: str) -> None:
     frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=list(names))
     features = ("a", "b") if "a" in names else ("a", "b", "c")
+    line = inspect.currentframe().f_lineno + 2  # type: ignore[union-attr]
     with pytest.warns(EdgemonWarning, match=says) as said:
-        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
         in_order(frame, features, "evaluate")
     (warning,) = said
     assert (warning.filename, warning.lineno) == (__file__, line)

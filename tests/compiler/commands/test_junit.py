@@ -6,10 +6,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml
 
 from edgemon.compiler.commands import junit
 from edgemon.compiler.commands.early import require_baseline
 from edgemon.compiler.errors import CompileError
+from tests.command_line import DATA, MODEL, copy, edgemon, refused
+
+BUNDLE = "BUNDLE"  # stands for one
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
@@ -47,3 +51,47 @@ def test_the_file_of_an_earlier_pass_does_not_stay(tmp_path: Path) -> None:
 def test_an_empty_folder_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="not an edgemon bundle"):
         require_baseline(tmp_path)
+
+
+BENCH = ("bench", "never", "--data", "never.npz")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("compile", MODEL, "--data", DATA, "--out", "never", "--monitor", "softmx"), "softmax"),
+        (("compile", MODEL, "--data", DATA, "--out", "never", "--seed", "x"), "--seed"),
+        (("compile", MODEL, "--out", "never", "--nosuch"), "--nosuch"),
+        (("verify", "never"), "does not exist"),
+        (BENCH, "does not exist"),
+        (("target", "check", "cortexm4f", "never"), "cortex-m4f"),
+        (("target", "check", "cortex-m4f", "never"), "does not exist"),
+        (("target", "check", "cortex-m4f", BUNDLE, "--budget", "code=1"), "unknown budget 'code'"),
+        (("target", "check", "cortex-m4f", BUNDLE), "give --budgets too"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_what_the_file_says_now(
+    arguments: tuple[str, ...], says: str, tmp_path: Path, bundle: Path
+) -> None:
+    """Whoever finds it first: the words, the checks before anything heavy, or the command."""
+    path = tmp_path / "j.xml"
+    path.write_text("an earlier run, which passed")
+    given = [str(bundle) if word == BUNDLE else word for word in arguments]
+    assert edgemon(*given, "--junit", path).exit_code == 2
+    (suite,) = JUnitXml.fromfile(str(path))
+    (case,) = suite
+    assert (suite.errors, case.name) == (1, "check" if "target" in given else given[0])
+    assert says in case.result[0].message
+
+
+def test_a_damaged_baseline_is_found_before_anything_is_compiled(
+    bundle: Path, tmp_path: Path
+) -> None:
+    old = copy(bundle, tmp_path / "old")
+    (old / "monitor.onnx").write_bytes(b"torn")
+    said = refused(
+        "compile", MODEL, "--data", DATA, "--out", tmp_path / "new", "--baseline", old, code=9
+    )
+    assert "--baseline" in said
+    assert str(old) in said
+    assert not (tmp_path / "new").exists()

@@ -111,7 +111,7 @@ def test_what_cannot_be_made_is_refused_in_a_sentence() -> None:
         make(x[..., :1], "saturate", 1, seed=0, rows=range(8))
     with pytest.raises(FaultError, match="numbers of 7 rows"):
         make(x, "fog", 1, seed=0, rows=range(7))
-    with pytest.raises(FaultError, match="unknown fault 'rain'; there are gaussian_noise"):
+    with pytest.raises(FaultError, match=r"unknown fault 'rain'; .* There are gaussian_noise"):
         find("rain")
     with pytest.raises(FaultError, match="not available: frost"):
         find("frost")
