@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+from edgemon.compiler.commands.configuration import default_map
 from edgemon.compiler.commands.root import app
 from tests.conftest import DEMO
 
+ROOT = typer.main.get_command(app)
 ROWS = f"{DEMO / 'novelty.npz'}[0:2]"
 
 
@@ -46,10 +51,60 @@ def test_an_option_is_taken_and_said(
     code, shown, said = called("run", digits_bundle, "--data", ROWS)
     assert code == 0
     assert [json.loads(line)["row"] for line in shown.splitlines()] == [0, 1]
-    assert f"options of {project / name}: --json-lines True" in said.replace(
-        " (paths are from the working folder)", ""
+    assert f"options of {project / name}: --json-lines True" in said
+
+
+def test_paths_are_from_the_folder_of_the_file(project: Path, digits_bundle: Path) -> None:
+    (project / "rows.npz").symlink_to(DEMO / "novelty.npz")
+    (project / "edgemon.toml").write_text(
+        '[run]\ndata = "rows.npz[0:2]"\njson-lines = true\nreports = "sent.jsonl"\n'
     )
-    assert "paths are from the working folder" in said
+    code, shown, said = called("run", digits_bundle)
+    assert code == 0, said
+    assert [json.loads(line)["row"] for line in shown.splitlines()] == [0, 1]
+    assert "--data ../rows.npz[0:2]" in said
+    assert (project / "sent.jsonl").is_file()
+    assert "rows.npz: no such file" in called("run", digits_bundle, "--data", "rows.npz")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ('data = "rows.npz"', ["../rows.npz"]),
+        ('data = "rows.npz[0:5]"', ["../rows.npz[0:5]"]),
+        ('data = "x.npy,y.npy"', ["../x.npy,../y.npy"]),
+        ('data = "a, b[1].npz"', ["../a, b[1].npz"]),  # there is such a file
+        ('data = "https://example.org/rows.npz"', ["https://example.org/rows.npz"]),
+        ('data = "/data/rows.npz[0:5]"', ["/data/rows.npz[0:5]"]),
+        ('data = "~/rows.npz"', ["/home/somebody/rows.npz"]),
+        ('data = "../rows.npz"', ["../../rows.npz"]),
+        ('fit = "f.csv"\ncalibrate = "c.csv"\ntest = "below/t.csv"',
+         ["../f.csv", "../c.csv", "t.csv"]),
+        ('out = "bundle"\njunit = "out/j.xml"\nbaseline = "old"',
+         ["../bundle", "../out/j.xml", "../old"]),
+        ('input = ["mask=mask.npy", "a=b=c.npy"]', [["mask=../mask.npy", "a=b=../c.npy"]]),
+        ('preprocess = "standardize=scaler.npz,layout=nchw"',
+         ["standardize=../scaler.npz,layout=nchw"]),
+        ('preprocess = "scale=1/255"', ["scale=1/255"]),
+        ('classes = "names.txt"', ["../names.txt"]),
+        ('classes = "cat,dog"', ["cat,dog"]),
+        ('target = "board.toml"', ["../board.toml"]),
+        ('target = "cortex-m4f"', ["cortex-m4f"]),
+        ('taps = "box=gap"\nmonitor = "box:gamma=0.3"', ["box=gap", "box:gamma=0.3"]),
+    ],
+)  # fmt: skip
+def test_what_a_path_in_the_file_means_elsewhere(
+    text: str, given: list[Any], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a, b[1].npz").touch()
+    monkeypatch.setenv("HOME", "/home/somebody")
+    tables = {"compile": tomllib.loads(text)}
+    for folder in (project, Path("..")):
+        found = default_map(ROOT, folder / "edgemon.toml", tables)["compile"]
+        assert list(found.values()) == given
+    monkeypatch.chdir(project)  # beside the file everything is as it is written
+    beside = default_map(ROOT, project / "edgemon.toml", tables)["compile"]
+    assert list(beside.values()) == (given if "~" in text else [*tables["compile"].values()])
 
 
 def test_the_command_line_wins(project: Path, digits_bundle: Path) -> None:

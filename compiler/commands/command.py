@@ -123,10 +123,7 @@ def _say_what_is_configured(params: Any, ctx: Any) -> None:
     taken = configuration.taken(params, ctx)
     if taken:
         said = ", ".join(f"{option} {value}" for option, value in taken.items())
-        file = Path(ctx.find_root().obj["configuration"])
-        elsewhere = file.resolve().parent != Path.cwd().resolve()
-        paths = " (paths are from the working folder)" if elsewhere else ""
-        typer.echo(f"options of {file}{paths}: {said}", err=True)
+        typer.echo(f"options of {ctx.find_root().obj['configuration']}: {said}", err=True)
 
 
 def _require_named(param: Any, given: Any) -> None:

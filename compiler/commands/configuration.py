@@ -1,8 +1,8 @@
 """Options of a project: ``edgemon.toml``, or ``[tool.edgemon]`` in ``pyproject.toml``.
 
 A table a command with options by their names, as ``[compile]`` with ``false-alarm = 0.02``; what is
-given on the command line wins. What means nothing is refused, so that a typo is not left out in
-silence, and what is taken from the file is said.
+given on the command line wins. Paths are from the file's folder. What means nothing is refused, so
+that a typo is not left out in silence, and what is taken from the file is said.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+from edgemon.compiler.commands.configured_paths import declared, placed
 from edgemon.compiler.errors import CompileError
 from edgemon.targets.nearest import choices
 
@@ -64,23 +65,27 @@ def _tables(path: Path) -> Mapping[str, Any] | None:
 def default_map(command: Any, path: Path, tables: Mapping[str, Any]) -> Defaults:
     """By command and parameter, as the command line library takes defaults. Raises CompileError
     that names the file, the table and the key."""
-    return dict(_below(command, str(path), tables))
+    return dict(_below(command, path.parent, str(path), tables))
 
 
-def _below(command: Any, where: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _below(
+    command: Any, folder: Path, where: str, tables: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     commands = getattr(command, "commands", None)
     for key, value in tables.items():
         if commands is None:
-            yield _option(command, where, key, value)
+            param = _option(command, where, key, value)
+            yield str(param.name), placed(param, value, folder)
             continue
         if key not in commands:
             raise CompileError(f"{where}: unknown command {key!r}{choices(key, commands)}")
         if not isinstance(value, dict):
             raise CompileError(f"{where}: {key} must be a table, [{key}]")
-        yield key, dict(_below(commands[key], f"{where}: [{key}]", value))
+        yield key, dict(_below(commands[key], folder, f"{where}: [{key}]", value))
 
 
-def _option(command: Any, where: str, key: str, value: Any) -> tuple[str, Any]:
+def _option(command: Any, where: str, key: str, value: Any) -> Any:
+    """The option of a key. Raises CompileError for a value that is none of its."""
     options = {
         option.removeprefix("--"): param
         for param in command.params
@@ -100,7 +105,7 @@ def _option(command: Any, where: str, key: str, value: Any) -> tuple[str, Any]:
         raise CompileError(f"{where}: {key} must be {wanted}")
     for one in value if isinstance(value, list) else [value]:
         _require_type(param, f"{where}: {key}", one)
-    return str(param.name), value
+    return param
 
 
 def _require_type(param: Any, where: str, value: Any) -> None:
@@ -109,8 +114,7 @@ def _require_type(param: Any, where: str, value: Any) -> None:
         if not isinstance(value, bool):
             raise CompileError(f"{where} = {value!r}: must be true or false")
         return
-    declared = getattr(getattr(param, "type_descriptor", None), "annotation", str)
-    kind = next((k for k in WANTED if k in (declared, *get_args(declared))), str)
+    kind = next((k for k in WANTED if k in declared(param)), str)
     wanted = WANTED.get(kind, "text")
     written = str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
