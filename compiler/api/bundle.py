@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from edgemon.compiler.api.frames import in_order
 from edgemon.runtime.errors import InputError
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.session import MONITOR, Session
+
+if TYPE_CHECKING:
+    from edgemon.compiler.gates.line import Line
 
 Interval = tuple[float, float]
 
@@ -94,6 +97,11 @@ class Bundle:
         return found
 
     @property
+    def folder(self) -> Path:
+        """Where it lies. That of a compiled one goes with the object: ``save`` keeps it."""
+        return self._folder
+
+    @property
     def session(self) -> Session:
         """For streams: one image at a time, with drift, accuracy and reports of the field."""
         return self._session
@@ -139,10 +147,7 @@ class Bundle:
             from edgemon.compiler.statistics.intervals import clopper_pearson
             from edgemon.compiler.statistics.metrics import Confusion
         except ModuleNotFoundError as error:
-            raise InputError(
-                f"score needs more than the device runtime ({error.name} is missing): pip install "
-                "'edgemon[compile]'"
-            ) from None
+            raise _lacks("score", error) from None
 
         found = self.evaluate(x)
         labels = self._classes(np.asarray(y))
@@ -155,6 +160,27 @@ class Bundle:
             of.tpr_interval(), of.fpr, of.fpr_interval(), of.precision, of.precision_interval(),
             of.mcc,
         )  # fmt: skip
+
+    def require(self, x: Any, y: Any, demanded: str, *, baseline: Any = None) -> tuple[Line, ...]:
+        """Holds the verdicts on labelled rows, as ``score`` takes them, to what is demanded, as
+        ``verify --require`` does: ``"caught>=0.4,false_alarms<=0.05,kb<=16"``; docs/budgets.md has
+        the figures. ``baseline``: another bundle, or its folder, than which accuracy and the
+        alarms' MCC must not be clearly lower on the same rows. Returns a line each, with what was
+        measured and its 95 % interval. Raises RequirementError if one is missed, UnmeasuredError if
+        one could not be measured, InputError for a label that no class has. Needs
+        edgemon[compile]."""
+        try:
+            from edgemon.compiler.api.requirements import gates_of, judged
+        except ModuleNotFoundError as error:
+            raise _lacks("require", error) from None
+
+        gates = gates_of(demanded, baseline)
+        rows, labels = in_order(x, self._features, "require"), self._classes(np.asarray(y))
+        if len(labels) != len(rows) or not len(labels):
+            raise InputError(f"{len(rows)} rows, but {len(labels)} labels; give one a row")
+        return judged(
+            self._folder, rows, np.array(self._session.label_values, np.int64)[labels], gates
+        )
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Copies the bundle to a new folder (``force``: in place of one that is there)."""
@@ -207,6 +233,13 @@ class Bundle:
             raise InputError(
                 f"label {error.args[0]!r} is of no class; there are {', '.join(map(str, known))}"
             ) from None
+
+
+def _lacks(what: str, error: ModuleNotFoundError) -> InputError:
+    return InputError(
+        f"{what} needs more than the device runtime ({error.name} is missing): pip install "
+        "'edgemon[compile]'"
+    )
 
 
 def load(folder: Path | str) -> Bundle:

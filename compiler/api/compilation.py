@@ -13,25 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.api.bundle import Bundle
-from edgemon.compiler.api.frames import as_rows, in_order, names_of, warn
+from edgemon.compiler.api.frames import as_rows, in_order, names_of
 from edgemon.compiler.api.models import ModelFile, as_file
+from edgemon.compiler.api.requirements import Warner, gates_of
+from edgemon.compiler.bundle import bundle as opened
+from edgemon.compiler.commands import gates as shown
 from edgemon.compiler.commands.summary import show_compiled
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.gates.judging import judge
+from edgemon.compiler.gates.line import require as met
+from edgemon.compiler.gates.verdicts import Verdicts
 from edgemon.compiler.models.selection import Selection
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
-from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal
 from edgemon.runtime.preprocess import Preprocess
-
-
-class _Warner(Reporter):
-    """Warnings alone, as Python's."""
-
-    def warn(self, text: str) -> None:
-        warn(text)
 
 
 def compile(
@@ -47,6 +46,8 @@ def compile(
     confidence: float = FalseAlarmPromise.confidence,
     preprocess: str = "",
     classes: Sequence[str] | None = None,
+    require: str = "",
+    baseline: Bundle | Path | str | None = None,
     verbose: bool = False,
     **options: Any,
 ) -> Bundle:
@@ -66,6 +67,10 @@ def compile(
         confidence: of the promise.
         preprocess: what is done to rows before the model, as ``scale=1/255``.
         classes: names of the model's classes, in its order.
+        require: what the bundle must be worth on the test rows, or RequirementError is raised and
+            there is none: as ``--require`` takes it, ``"caught>=0.4,false_alarms<=0.05,kb<=16"``.
+        baseline: another bundle, or its folder: accuracy and the alarms' MCC must not be clearly
+            lower than its own on the same rows.
         verbose: show progress, tables and notes. Warnings are always given, as ``EdgemonWarning``.
         options: further ones, fields of ``compiler.options.Options``, as ``budget_kb=16``, or
             ``examples=False`` for private data, of which the report then shows no row.
@@ -73,11 +78,12 @@ def compile(
     Raises EdgemonError in one sentence, as the command does.
     """
     given = _options(options)
+    gates = gates_of(require, baseline)
     parts = {"data": (X, y), "fit": fit, "calibrate": calibrate, "test": test}
     named = {name: p for name, p in parts.items() if p is not None and name != "data"}
     if X is not None:
         named["data"] = parts["data"]
-    reporter = Terminal() if verbose else _Warner()
+    reporter = Terminal() if verbose else Warner()
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
         file = as_file(model, max(map(_width, named.values()), default=0), scratch)
@@ -93,7 +99,19 @@ def compile(
             selection=Selection.parse(file.output, ()) if file.output else given.selection,
         )  # fmt: skip
         out = scratch / "bundle"
-        manifest = compile_bundle(file.path, sources, out, wanted, reporter)
+
+        def accept(folder: Path, rows: Dataset, own: Verdicts, room: Path) -> None:
+            lines = judge(
+                gates, opened.Bundle.open(folder), rows, room, own=own, workers=wanted.workers,
+                reporter=reporter,
+            )  # fmt: skip
+            if isinstance(reporter, Terminal):
+                shown.show(reporter, lines)
+            met(lines)
+
+        manifest = compile_bundle(
+            file.path, sources, out, wanted, reporter, accept if gates else None
+        )  # fmt: skip
         if isinstance(reporter, Terminal):
             show_compiled(reporter, out, manifest, verbose=True)
         for finding in () if verbose else manifest["findings"]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from edgemon.compiler.api.bundle import Bundle, Scores, Verdicts, load
     from edgemon.compiler.api.compilation import compile
     from edgemon.compiler.api.frames import EdgemonWarning
+    from edgemon.compiler.errors import RequirementError
     from edgemon.runtime.errors import EdgemonError
 
 __version__ = version("edgemon")
@@ -22,6 +23,7 @@ __all__ = [
     "Bundle",
     "EdgemonError",
     "EdgemonWarning",
+    "RequirementError",
     "Scores",
     "Verdicts",
     "__version__",
@@ -33,6 +35,7 @@ _WHERE = {
     "Bundle": "edgemon.compiler.api.bundle", "Scores": "edgemon.compiler.api.bundle",
     "Verdicts": "edgemon.compiler.api.bundle", "load": "edgemon.compiler.api.bundle",
     "EdgemonWarning": "edgemon.compiler.api.frames",
+    "RequirementError": "edgemon.compiler.errors",
     "compile": "edgemon.compiler.api.compilation", "EdgemonError": "edgemon.runtime.errors",
 }  # fmt: skip
 

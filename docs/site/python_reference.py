@@ -17,6 +17,8 @@ without the compiler `edgemon.load`, `Bundle.evaluate` and all of `edgemon.runti
     options: {heading_level: 3}
 ::: edgemon.compiler.api.bundle.Scores
     options: {heading_level: 3}
+::: edgemon.compiler.gates.line.Line
+    options: {heading_level: 3}
 ::: edgemon.compiler.options.Options
     options: {heading_level: 3}
 
@@ -39,4 +41,8 @@ without the compiler `edgemon.load`, `Bundle.evaluate` and all of `edgemon.runti
 
 ::: edgemon.runtime.errors
     options: {heading_level: 3, show_root_heading: false, show_root_toc_entry: false}
+::: edgemon.compiler.errors.RequirementError
+    options: {heading_level: 3}
+::: edgemon.compiler.errors.UnmeasuredError
+    options: {heading_level: 3}
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+import edgemon
 from tests.conftest import ROOT
 from tests.tiny_tflite import write_tiny
 
@@ -46,6 +48,25 @@ def run(folder: Path, **more: str) -> int:
     return subprocess.run(
         printed.split(), cwd=folder, env=environment, check=False, capture_output=True
     ).returncode  # fmt: skip
+
+
+def test_the_printed_python_passes_and_fails_as_it_says(folder: Path, bundle: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+    (folder / "released").symlink_to(bundle)
+    for change, code in ((("", ""), 0), (("kb<=32", "kb<=0.001"), 1)):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program.replace(*change)], cwd=folder,
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        if not code:
+            lines = [line.split(maxsplit=3) for line in done.stdout.splitlines()]
+            assert [name for name, *_ in lines] == ["false_alarms", "accuracy"]
+            assert edgemon.load(folder / "monitor").manifest["rows"]["test"]
+            shutil.rmtree(folder / "monitor")
+    assert done.stderr.startswith("not released: requirement missed: kb is ")
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "monitor").exists()
 
 
 def test_the_printed_pipeline_passes_and_fails_as_it_says(folder: Path, bundle: Path) -> None:

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 import edgemon
 from edgemon.compiler.errors import CompileError, ModelError
 from edgemon.runtime import InputError, Session
+from tests.command_line import document
 from tests.command_line import edgemon as command
 from tests.conftest import DEMO
 
@@ -101,6 +102,53 @@ def test_a_classifier_of_scikit_learn_with_classes_that_are_words(tmp_path: Path
     np.testing.assert_array_equal(
         edgemon.load(tmp_path / "kept").evaluate(x).score[500:], found.score
     )
+
+
+def test_what_is_demanded_is_held_as_the_command_does(
+    bundle: edgemon.Bundle, rows: Any, tmp_path: Path
+) -> None:
+    x, y = rows
+    demanded = "caught>=0.1,false_alarms<=0.3,mcc>=-1,auroc>=0,kb<=32"
+    lines = bundle.require(x, y, demanded, baseline=bundle)
+    saved = bundle.save(tmp_path / "saved")
+    found = document("verify", saved, "--data", DEMO / "digits.npz", "--require", demanded,
+                     "--baseline", saved)["requirements"]  # fmt: skip
+    assert [line.measured for line in lines] == [line["measured"] for line in found]
+    assert [line.interval for line in lines[:5]] == [
+        None if line["interval"] is None else tuple(line["interval"]) for line in found[:5]
+    ]
+    assert lines[-1].name == "mcc less that of the baseline"
+    with pytest.raises(
+        edgemon.RequirementError, match=r"^requirement missed: caught is .* must be"
+    ):
+        bundle.require(x, y, "caught>=0.999,kb<=32")
+    assert edgemon.RequirementError.exit_code == 3
+    for given, sentence in (
+        ((x, y, "cought>=1"), "did you mean 'caught'"),
+        ((x, y[:3], "caught>=0"), "3 labels"),
+        ((x[:2], [1, 12], "caught>=0"), "label 12 is of no class"),
+    ):
+        with pytest.raises(edgemon.EdgemonError, match=sentence):
+            bundle.require(*given)
+    with pytest.raises(edgemon.EdgemonError, match="not an edgemon bundle"):
+        bundle.require(x, y, "kb<=32", baseline=tmp_path)
+
+
+def test_a_bundle_that_misses_is_not_there(
+    bundle: edgemon.Bundle, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    given: Any = {"monitor": "msp_t", "drift_run_length": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", edgemon.EdgemonWarning)
+        with pytest.raises(edgemon.RequirementError, match=r"kb is .*, and must be <= 0.001$"):
+            edgemon.compile(MODEL, *rows, require="caught>=0,kb<=0.001", **given)
+        assert list(tmp_path.iterdir()) == []
+        kept = edgemon.compile(MODEL, *rows, require="caught>=0", baseline=bundle, **given)
+    assert kept.manifest["monitors"]
+    with pytest.raises(edgemon.EdgemonError, match="--baseline none: is no folder"):
+        edgemon.compile(MODEL, *rows, baseline="none")
 
 
 @pytest.mark.parametrize(
