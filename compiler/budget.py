@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
 from edgemon.compiler.errors import BudgetError, CompileError
 from edgemon.targets import KILOBYTE_LIMITS, MICROSECOND_LIMITS, Budget, Target
 
 if TYPE_CHECKING:  # they take long to import, and mistakes are answered at once
+    from edgemon.compiler.cost.bill import Bill
     from edgemon.compiler.fitted import Fitted
     from edgemon.compiler.monitors import MonitorEstimator
 
@@ -46,6 +46,8 @@ def require_times(estimators: Sequence[MonitorEstimator], target: Target) -> Non
 
 def require_kept(fitted: Fitted, budget: Budget, target: Target) -> None:
     """Raises BudgetError if the monitors together take more than they may."""
+    from edgemon.compiler.cost.bill import KILOBYTE, Bill, flags
+
     bill = Bill(fitted.program, target.times)
     whole = bill.together()
     missed = []
@@ -70,6 +72,8 @@ def _room(fitted: Fitted, bill: Bill, budget: Budget) -> str:
     others = [i for i, judge in enumerate(fitted.judges) if judge.name not in fusions]
     if not fusions:
         return ""
+    from edgemon.compiler.cost.bill import KILOBYTE
+
     taken = bill.together(others)
     settings = []
     if budget.kilobytes is not None:

@@ -155,10 +155,10 @@ def test_force_through_a_link_is_refused_and_keeps_everything(
 
 
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    no_data = tmp_path / "file"  # which would be refused as soon as it is read
-    message = refused("compile", MODEL, "--data", no_data, "--out", tmp_path / "file" / "x")
-    assert "cannot write there" in message
+    no_data = tmp_path / "file.npz"  # which would be refused as soon as it is read
+    no_data.write_text("")
+    for out in (no_data / "x", tmp_path / ("x" * 300)):
+        assert "cannot write there" in refused("compile", MODEL, "--data", no_data, "--out", out)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])

@@ -95,15 +95,23 @@ def require_target(name: str) -> None:
 def require_options(options: Options) -> None:
     """Raises EdgemonError for settings of a compile that mean nothing, by themselves or for the
     target."""
-    from edgemon import targets
-    from edgemon.compiler import budget
-
     options.require_sound()
-    budget.resolve(options.budget_kb, options.budget_us, targets.load(options.target))
+    if options.budget_kb is not None or options.budget_us is not None:
+        from edgemon import targets
+        from edgemon.compiler import budget
+
+        budget.resolve(options.budget_kb, options.budget_us, targets.load(options.target))
 
 
 def require_room(out: Path, *, force: bool) -> None:
-    """Raises CompileError if writing ``out`` would destroy something."""
+    """Raises CompileError if writing ``out`` would destroy something, or if nothing can be of that
+    name."""
+    try:
+        out.lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CompileError(f"--out {out}: cannot write there ({error.strerror})") from None
     from edgemon.compiler.bundle.output_folder import refuse_existing
 
     refuse_existing(out, force=force)

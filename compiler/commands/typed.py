@@ -40,6 +40,12 @@ def _preprocess(_: str, text: str) -> None:
     Preprocess.parse(text)
 
 
+def _kernels(_: str, text: str) -> None:
+    from edgemon.compiler.models.kernels import require_kernels
+
+    require_kernels(text)
+
+
 def _changes(option: str, text: str) -> None:
     from edgemon.compiler.faults.properties import parse
 
@@ -87,6 +93,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     **dict.fromkeys(("alpha", "beta"), early.require_positive),
     **dict.fromkeys(("labels", "rows"), _count),
     "preprocess": _preprocess,
+    "certify_kernels": _kernels,
 }
 
 
