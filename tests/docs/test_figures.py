@@ -31,6 +31,9 @@ from edgemon.compiler.faults.attacks import SEVERITIES
 from edgemon.compiler.faults.registry import FAULTS
 from edgemon.compiler.models.decision import OF_LOGIT, OF_PROBABILITY
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
+from edgemon.compiler.recording.accuracy import TRIED_ON
+from edgemon.compiler.report import examples, seen, unusual
+from edgemon.compiler.report.pictures import SIDES
 from edgemon.runtime.errors import DamagedError
 from edgemon.runtime.monitor import MAX_WORK
 from edgemon.runtime.preprocess import LARGEST_SIDE
@@ -107,6 +110,15 @@ FIGURES: dict[str, list[str]] = {
         f"a network of {UNITS} units",
     ],
     "docs/howto/which_monitor.md": ["about 1 kB of tables"],  # of a bundle, below
+    "docs/howto/report.md": [
+        f"Of each group {WORDS[examples.EACH]} rows at most",
+        f"{SIDES[0]} pixels at most",
+        f"take at most {examples.PICTURE_BYTES // 1024} kB",
+        f"(below) {seen.PICTURE_BYTES // 1024} kB",
+        f"up to {WORDS[unusual.MOST_COLUMNS]} values are named that lie outside the middle "
+        f"{100 * (unusual.TAILS[-1] - unusual.TAILS[0]):g} %",
+        f"on {TRIED_ON} test rows",
+    ],
     "docs/howto/preprocess.md": [f"at most {LARGEST_SIDE} |"],
     "images": [f"knows 0 to {np.load(DEMO / 'digits.npz')['y'].max()}"],
     "operating_points": [
