@@ -86,6 +86,7 @@ class Seen(TypedDict):
     """The data as the model sees it."""
 
     histogram: InputHistogram | None  # null of tokens, and of a table of floats
-    columns: list[InputColumn]  # of a table; empty with --no-examples
+    columns: list[InputColumn]  # of a table, 200 at most; empty with --no-examples
+    width: int  # columns that there are; 0 where they are not shown
     drawn: Interval | None  # what is drawn black and white; null without images
     first_rows: list[SeenRow]  # of the test rows, where they are images; not with --no-examples

@@ -32,7 +32,7 @@ def examples(
 ) -> schema.Examples:
     """Of the rows of ``given.test``, by the score of the first judge; of equal scores the first
     rows. The same rows give the same examples."""
-    (rows,) = given.sample.blocks(max(1, len(given.sample)))
+    rows = given.first()
     kind = given.kind(rows)
     found: schema.Examples = {
         "left_out": not given.shown, "kind": kind, "score_of": fitted.judges[0].name,
@@ -41,8 +41,9 @@ def examples(
     if not given.shown:
         return found
     members = groups(
-        with_faults(fitted.on_test, 0), fitted.on_test.verdict != Verdict.TRUST, ~test.correct
-    )
+        with_faults(fitted.on_test, 0), fitted.on_test.verdict != Verdict.TRUST, ~test.correct,
+        test.groups,
+    )  # fmt: skip
     chosen = list(dict.fromkeys(i for _, _, own in members for i in own))
     found["groups"] = [
         {"name": name, "rows": count, "shown": [chosen.index(i) for i in own]}
@@ -64,9 +65,12 @@ def examples(
     return found
 
 
-def groups(score: Array, alarm: Bools, wrong: Bools) -> list[tuple[str, int, list[int]]]:
+def groups(
+    score: Array, alarm: Bools, wrong: Bools, alike: Array | None = None
+) -> list[tuple[str, int, list[int]]]:
     """Name, number of rows, and the rows to show: of what is alarmed, and of all, those with the
-    highest scores (n,); of what is missed, and of all, those with the lowest."""
+    highest scores (n,); of what is missed, and of all, those with the lowest. Of rows that are
+    ``alike`` (n,) one."""
     _, rank = np.unique(score, return_inverse=True)  # which can be negated
     everything = np.ones(len(wrong), bool)
     asked = (
@@ -77,8 +81,10 @@ def groups(score: Array, alarm: Bools, wrong: Bools) -> list[tuple[str, int, lis
     found = []
     for name, member, order in asked:
         own = np.flatnonzero(member)
-        shown = own[np.argsort(order[own], kind="stable")][:EACH]
-        found.append((name, len(own), [int(i) for i in shown]))
+        shown = own[np.argsort(order[own], kind="stable")]
+        if alike is not None:
+            shown = shown[np.sort(np.unique(alike[shown], return_index=True)[1])]
+        found.append((name, len(own), [int(i) for i in shown[:EACH]]))
     return found
 
 

@@ -17,6 +17,8 @@ Array = npt.NDArray[Any]
 Kind = Literal["images", "table", "other"]
 
 COLOURS = (1, 3, 4)  # channels that a picture may have
+MOST_VALUES = 1 << 22  # of rows that are looked at, ...
+FEWEST_ROWS = 16  # ... but for so many
 MOST_UNNAMED = 64  # columns without names that are taken for a table, and no signal
 
 
@@ -31,6 +33,13 @@ class Given:
     preprocess: Preprocess
     input: InputSpec
     shown: bool
+
+    def first(self) -> Array:
+        """The first rows (n, ...) of the sample, as many as are soon looked at."""
+        width = max(math.prod(self.sample.shape[1:]), math.prod(self.input.shape), 1)
+        most = min(len(self.sample), max(FEWEST_ROWS, MOST_VALUES // width))
+        (rows,) = self.sample.take(np.arange(most)).blocks(most)
+        return rows
 
     @property
     def needed(self) -> tuple[int, ...]:
@@ -76,7 +85,9 @@ def _is_pictorial(needed: tuple[int, ...], rows: Array) -> bool:
         return False
     if len(needed) == 2:
         return _are_pixels(rows)  # and no sequence
-    return len(needed) == 3 and bool({needed[0], needed[-1]} & {*COLOURS})
+    if len(needed) != 3 or not {needed[0], needed[-1]} & {*COLOURS}:
+        return False
+    return min(needed[:2] if needed[-1] in COLOURS else needed[1:]) > 1
 
 
 def _is_drawable(shape: tuple[int, ...]) -> bool:

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 BINS = 32  # of an integer input, whose codes they divide evenly
 MOST_BINS = 40  # of floats
 STEPS = (1, 2, 2.5, 5, 10)  # widths of bins, times a power of ten
-MOST_VALUES = 1 << 20  # of the histogram; more rows are left out
+MOST_COLUMNS = 200  # of a table that are told
 FIRST_ROWS = 12
 PICTURE_BYTES = 32 * 1024  # of all their pictures, as data URIs
 DIGITS = 4  # of the columns' figures
@@ -33,9 +33,10 @@ DIGITS = 4  # of the columns' figures
 def seen(test: Recording, labels: Sequence[str], given: Given) -> schema.Seen:
     """Of a sample of test rows, and of the first ones."""
     spec = given.input
-    found: schema.Seen = {"histogram": None, "columns": [], "drawn": None, "first_rows": []}
-    most = min(len(given.sample), max(1, MOST_VALUES // max(1, math.prod(spec.shape))))
-    (rows,) = given.sample.take(np.arange(most)).blocks(most)
+    found: schema.Seen = {
+        "histogram": None, "columns": [], "width": 0, "drawn": None, "first_rows": [],
+    }  # fmt: skip
+    rows = given.first()
     kind, values = given.kind(rows), _reals(rows, given)
     if spec.takes_tokens or not len(values):
         return found
@@ -44,7 +45,7 @@ def seen(test: Recording, labels: Sequence[str], given: Given) -> schema.Seen:
     if not given.shown:
         return found
     if kind == "table":
-        found["columns"] = _columns(values, given)
+        found["columns"], found["width"] = _columns(values, given), values.shape[1]
     if kind == "images":
         ends = _range(spec)
         shades = Shades.of(values) if ends is None else Shades(*ends)
@@ -104,11 +105,12 @@ def _round_edges(low: float, high: float) -> Floats:
 
 
 def _columns(values: Floats, given: Given) -> list[schema.InputColumn]:
-    found = np.quantile(values, TAILS, axis=0)
+    told = values[:, :MOST_COLUMNS]
+    found = np.quantile(told, TAILS, axis=0)
     return [
         {"column": name, "median": median, "usual": (low, high)}
         for name, (low, median, high) in zip(
-            given.columns(values.shape[1]),
+            given.columns(values.shape[1])[: told.shape[1]],
             [[float(f"{q:.{DIGITS}g}") for q in column] for column in found.T],
             strict=True,
         )

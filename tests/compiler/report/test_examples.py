@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from edgemon.compiler.report.examples import EACH, PICTURE_BYTES, examples, grou
 from edgemon.compiler.report.pictures import PREFIX, SIDES, Shades, encoded
 from edgemon.compiler.report.seen import PICTURE_BYTES as SEEN_BYTES
 from edgemon.compiler.report.seen import seen
-from edgemon.compiler.report.unusual import Usual
+from edgemon.compiler.report.unusual import Usual, flat
 from edgemon.runtime.preprocess import InputSpec, Preprocess
 from tests import tiny_onnx
 from tests.compiler.report.given_rows import given_rows
@@ -65,6 +66,14 @@ def test_each_group_has_the_extremes_of_its_rows() -> None:
     assert found["false alarms"] == (3, [3, 5, 9])
     assert found["most suspicious"] == (10, [3, 8, 5, 9, 0, 2])
     assert found["least suspicious"] == (10, [4, 1, 6, 7, 0, 2])
+
+
+def test_of_rows_that_are_alike_one_is_shown() -> None:
+    score, track = np.arange(12.0), np.arange(12) // 4
+    everybody = np.ones(12, bool)
+    found = {name: own for name, _, own in groups(score, everybody, everybody, track)}
+    assert found["caught"] == found["most suspicious"] == [11, 7, 3]
+    assert found["least suspicious"] == [0, 4, 8]
 
 
 def test_a_group_without_a_member_is_there_and_empty() -> None:
@@ -205,6 +214,22 @@ def test_a_table_of_one_row_and_of_names_that_are_markup(case: Case, tmp_path: P
     ]  # fmt: skip
 
 
+def test_a_wide_table_is_soon_described_and_its_columns_are_counted(
+    case: Case, tmp_path: Path
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 5000)).astype(np.float32)
+    rows[0, 4321] = 50
+    names = tuple(f"gene{i}" for i in range(5000))
+    given = given_rows(tmp_path, rows, InputSpec("x", (5000,), "float32"), features=names)
+    start = time.process_time()
+    found, sees = described(case, given)
+    assert time.process_time() - start < 10  # seconds; a quantile for each value takes minutes
+    assert (len(sees["columns"]), sees["width"]) == (200, 5000)
+    assert found["fit_rows"] == 300
+    usual = Usual(flat(given.fit), names)
+    assert usual.unusual(rows[0])[0]["column"] == "gene4321"
+
+
 def test_sequences_words_and_wide_signals_are_rows_with_a_number_alone(
     case: Case, tmp_path: Path
 ) -> None:
@@ -214,6 +239,7 @@ def test_sequences_words_and_wide_signals_are_rows_with_a_number_alone(
         (rng.integers(0, 40, (9, 12)), InputSpec("x", (12,), "int64")),
         (rng.normal(size=(9, 400)), InputSpec("x", (400,), "float32")),
         (rng.normal(size=(9, 5, 5, 7)), InputSpec("x", (5, 5, 7), "float32")),
+        (rng.normal(size=(9, 1, 90, 3)), InputSpec("x", (1, 90, 3), "float32")),
     ):
         found, sees = described(case, given_rows(tmp_path, rows, spec))
         assert found["kind"] == "other"
