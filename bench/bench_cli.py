@@ -35,7 +35,7 @@ def bench(
     target: Annotated[
         str | None, typer.Option(help="Device profile (default: the bundle's).")
     ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of the model.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
     label_column: Annotated[str | None, typer.Option(help="CSV column with the labels.")] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Also write a page with plots.")

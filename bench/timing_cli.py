@@ -95,21 +95,22 @@ def scaling(
 
 
 def class_sweep(
-    classes: Annotated[
-        str, typer.Option(help="Numbers of classes, as 2,10,1001.")
+    numbers: Annotated[
+        str, typer.Option("--classes", help="Numbers of classes, as 2,10,1001.")
     ] = "2,10,43,200,1001",
     seed: Annotated[int, typer.Option(min=0, help="Of models and rows.")] = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Compile made-up models of more and more classes: time, memory and bytes."""
-    from edgemon.bench import class_sweep as study
     from edgemon.bench.errors import BenchError
     from edgemon.compiler.terminal import Terminal
 
-    counts = [int(c) if c.strip().isdecimal() else 0 for c in classes.split(",")]
+    counts = [int(c) if c.strip().isdecimal() else 0 for c in numbers.split(",")]
     if not all(2 <= c <= 10_000 for c in counts):
-        raise BenchError(f"--classes {classes}: give numbers from 2 to 10000, as 2,10,1001")
+        raise BenchError(f"--classes {numbers}: give numbers from 2 to 10000, as 2,10,1001")
+    from edgemon.bench import class_sweep as study
+
     terminal = Terminal(as_json=json, markdown=markdown)
     with terminal.stage("compiling") as progress:
         document = study.run(counts, seed, progress)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +53,42 @@ def test_the_whole_program_compiles_and_judges(
         f"class {answer.prediction}: {answer.verdict.name.lower()}" for answer in expected
     ]
     assert len({answer.verdict for answer in expected}) > 1
+
+
+def test_the_tutorial_builds_and_feeds_it_as_printed(
+    digits_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its own commands, in their order, in a folder with what it names before."""
+    library, _ = tflite_library(), need("cc")
+    page = (ROOT / "docs" / "tutorials" / "image.md").read_text(encoding="utf-8")
+    for name in ("bench", "runtime"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(digits_bundle, tmp_path / "digits")
+    header = flat.c_header((digits_bundle / "monitor.emon").read_bytes())
+    (tmp_path / "digits" / "monitor.h").write_text(header)
+    (tmp_path / "main.c").write_text(printed_program())
+    monkeypatch.setenv("CPATH", str(STAND_INS))
+    monkeypatch.setenv("LIBRARY_PATH", str(library.parent))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    python = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{python}{os.pathsep}{os.environ['PATH']}")
+    steps = re.findall(r"^```(?:sh)?\n((?:python|cc|\./doubt) .*?)^```", page, re.M | re.S)
+    amalgamate, build, judge = steps
+    (feed,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    for command in (["sh", "-ec", amalgamate], ["sh", "-ec", build], ["python", "-c", feed]):
+        run(*command, cwd=tmp_path)
+    shown = run("sh", "-ec", judge, cwd=tmp_path)
+    session = Session(tmp_path / "digits", kernels="builtin")
+    expected = [session.evaluate(image) for image in np.load(DEMO / "novelty.npz")["x"][:10]]
+    assert shown.splitlines() == [
+        f"class {answer.prediction}: {answer.verdict.name.lower()}" for answer in expected
+    ]
+
+
+def test_the_one_file_is_made_by_the_installed_package_too(tmp_path: Path) -> None:
+    (printed,) = re.findall(r"`(python -m edgemon.*?) DIR`", (ROOT / "docs/linking.md").read_text())
+    run(sys.executable, *printed.split()[1:], tmp_path / "one")
+    assert {p.name for p in (tmp_path / "one").iterdir()} >= {"edgemon.c", "edgemon.h"}
 
 
 def test_it_says_what_is_missing(digits_bundle: Path, bundle: Path, tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def _from_sklearn(model: Any, n_features: int) -> bytes:
         from skl2onnx.common.data_types import FloatTensorType
     except ModuleNotFoundError:
         raise MissingPackageError(
-            f"a {type(model).__name__} of scikit-learn needs skl2onnx: pip install skl2onnx"
+            f"a {type(model).__name__} of scikit-learn needs skl2onnx: "
+            "pip install 'edgemon[sklearn]'"
         ) from None
     name = type(model).__name__
     try:

@@ -11,7 +11,9 @@ from edgemon.compiler.commands.written import write_beside
 from edgemon.compiler.cost import limits
 from edgemon.compiler.cost.limits import BudgetLine, Limit
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal
+from edgemon.targets import Target
 
 
 def read(
@@ -19,6 +21,19 @@ def read(
 ) -> list[Limit]:
     """The limits of ``--budget``, named as in ``names`` and about ``target``, and the file's."""
     return limits.parse(flag, names, target) + ([] if file is None else limits.load(file))
+
+
+def of_target(
+    reporter: Reporter, flag: str, file: Path | None, target: Target, given: str
+) -> list[Limit]:
+    """Those about one target, by its name or as it was given; of others a file may state more,
+    which is said."""
+    found = read(flag, file, limits.ON_TARGET, target.name)
+    own = {target.name, given}
+    others = {limit.target or "bench" for limit in found} - own
+    if others:
+        reporter.note(f"{file}: not checked here: {', '.join(sorted(others))}")
+    return [limit for limit in found if limit.target in own]
 
 
 def require_stated(

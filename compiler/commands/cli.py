@@ -13,6 +13,7 @@ import typer
 from edgemon.compiler.commands import completion, early
 from edgemon.compiler.commands.gate_options import Baseline, Junit, Require
 from edgemon.compiler.commands.named_monitors import require_monitors, require_taps
+from edgemon.compiler.errors import CompileError
 
 app = typer.Typer()
 
@@ -280,7 +281,6 @@ def compile_(
     """Fit monitors to a classifier, prove them, and write a bundle."""
     names = require_monitors(monitor, profile, mirror=mirror)
     require_taps(taps, names, companion)
-    early.require_target(target)
     early.require_rows(data, fit, calibrate, test)
     early.require_room(out, force=force)
     gates = _gates(require, baseline)
@@ -354,7 +354,6 @@ def _promise(
     false_alarm: float | None, miss_rate: float | None, confidence: float, per_class: str,
     whose: str,
 ) -> Any:  # fmt: skip
-    from edgemon.compiler.errors import CompileError
     from edgemon.compiler.promise.thresholds import FalseAlarmPromise, MissPromise
 
     if miss_rate is None:
@@ -379,13 +378,16 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show a model's tensors and suggested taps, or what a bundle holds."""
-    from edgemon.compiler.commands.inspection import describe_bundle, describe_model, show
     from edgemon.compiler.models import is_model
     from edgemon.compiler.models.selection import Selection
+
+    selection = Selection.parse(output, input_ or ())
+    if not is_model(path) and (output or input_):
+        raise CompileError(f"{path}: is a bundle; --output and --input choose from a model")
+    from edgemon.compiler.commands.inspection import describe_bundle, describe_model, show
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
-    selection = Selection.parse(output, input_ or ())
     content = describe_model(path, selection) if is_model(path) else describe_bundle(path)
     show(terminal, content)
     terminal.document(content)
@@ -411,7 +413,9 @@ def verify(
 ) -> None:
     """Prove a bundle again: reference = C = ONNX, on given rows and on threshold neighbours."""
     if key is not None:
-        early.require_file("--key", key)
+        from edgemon.compiler.bundle.keys import public_key
+
+        public_key(key)
     gates = _gates(require, baseline)
     gates.require_rows(there=data is not None)
     from edgemon.compiler.commands.gated import gated_verify

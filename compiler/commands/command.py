@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from edgemon.compiler.commands import configuration, early, typed
-from edgemon.compiler.commands.junit import of_mistakes, of_usage
+from edgemon.compiler.commands.junit import OPTION, of_mistakes, of_usage
 
 OTHER = "Options"
 STUDIES, STUDIED = "Measurements and studies", "edgemon.bench"
@@ -46,13 +46,15 @@ PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 class Command(TyperCommand):
     """What each command is."""
 
-    def make_context(self, info_name: Any, args: list[str], *more: Any, **named: Any) -> Any:
+    def make_context(self, info_name: Any, args: list[str], parent: Any = None, **more: Any) -> Any:
         given = list(args)
         try:
-            return super().make_context(info_name, args, *more, **named)
+            return super().make_context(info_name, args, parent, **more)
         except Exception as error:
             if hasattr(error, "format_message"):  # of usage: no option of this command was read
-                of_usage(given, str(self.name), error.format_message())
+                configured = (getattr(parent, "default_map", None) or {}).get(info_name, {})
+                junit = [OPTION, configured["junit"]] if "junit" in configured else []
+                of_usage([*junit, *given], str(self.name), error.format_message())
             raise
 
     def invoke(self, ctx: Any) -> Any:

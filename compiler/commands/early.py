@@ -117,6 +117,12 @@ def require_room(out: Path, *, force: bool) -> None:
     refuse_existing(out, force=force)
 
 
+def require_folder(option: str, path: Path) -> None:
+    """Raises CompileError for a file; ``--root`` must be there, others are made."""
+    if path.is_file() or (option == "--root" and not path.is_dir()):
+        raise CompileError(f"{option} {path}: is not a folder")
+
+
 def require_new(out: Path) -> None:
     """Raises CompileError where something is."""
     if os.path.lexists(out):

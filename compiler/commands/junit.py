@@ -69,14 +69,16 @@ def of_mistakes(path: Path | None, step: str) -> Iterator[None]:
 
 
 def of_usage(arguments: Sequence[str], step: str, sentence: str) -> None:
-    """The same where a command's line is not understood, and with it not what its options are."""
+    """The same where a command's line is not understood, and with it not what its options are. Of
+    several files the last counts, as of all options."""
+    given = ""
     for word, following in pairwise((*arguments, "")):
         option, equals, value = word.partition("=")
-        named = value if equals else following
-        if option == OPTION and named:
-            path = Path(named)
-            start(path)
-            write_mistake(path, step, sentence)
+        if option == OPTION:
+            given = value if equals else following
+    if given:
+        start(Path(given))
+        write_mistake(Path(given), step, sentence)
 
 
 def write_mistake(path: Path, step: str, sentence: str) -> None:

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from edgemon import targets
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import record_rows
-from edgemon.compiler.commands import budget_files
 from edgemon.compiler.cost import cheaper
-from edgemon.compiler.cost.limits import ON_TARGET, BudgetLine, Limit
+from edgemon.compiler.cost.limits import BudgetLine, Limit
 from edgemon.compiler.cost.worst_case import WorstCase, worst_case
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
@@ -128,19 +127,6 @@ def check(target: targets.Target, artifact: bytes, rows: list[Array]) -> Checked
     worst = worst_case(flat.read(artifact).program)
     workspace = Monitor(artifact).workspace_size
     return Checked(target, proof, footprint, len(artifact), workspace, worst)
-
-
-def read_limits(
-    reporter: Reporter, flag: str, file: Path | None, target: targets.Target, given: str
-) -> list[Limit]:
-    """Those about one target, by its name or as it was given; of others a file may state more,
-    which is said."""
-    found = budget_files.read(flag, file, ON_TARGET, target.name)
-    own = {target.name, given}
-    others = {limit.target or "bench" for limit in found} - own
-    if others:
-        reporter.note(f"{file}: not checked here: {', '.join(sorted(others))}")
-    return [limit for limit in found if limit.target in own]
 
 
 def check_limits(

@@ -58,14 +58,16 @@ def check(
     """Cross-build a bundle's artifact, run it in the target's emulator, compare every bit with the
     reference, and measure code, memory, stack and instructions."""
     from edgemon import targets
-    from edgemon.compiler.bundle.bundle import Bundle
-    from edgemon.compiler.commands import budget_files, target_check
+    from edgemon.compiler.commands import budget_files
     from edgemon.compiler.terminal import Terminal
 
     terminal = Terminal(as_json=json)
     target = targets.load(name)
-    limits = target_check.read_limits(terminal, budget, budgets, target, name)
+    limits = budget_files.of_target(terminal, budget, budgets, target, name)
     budget_files.require_stated(limits, junit, annotations)
+    from edgemon.compiler.bundle.bundle import Bundle
+    from edgemon.compiler.commands import target_check
+
     opened = Bundle.open(bundle)
     opened.require_intact()
     rows = target_check.taps_of(opened, data, label_column, terminal)

@@ -71,9 +71,24 @@ def _severities(option: str, text: str) -> None:
             raise CompileError(f"{option} {part}: {name} has severities 1 to {most}")
 
 
+def _names(_: str, text: str) -> None:
+    from edgemon.compiler.data.classes import parse_names
+
+    parse_names(text)
+
+
 def _word(known: tuple[str, ...], option: str, word: Any) -> None:
     if isinstance(word, str):  # an option of this name may be something else in a command
         early.require_word(option, word, known)
+
+
+def _list(known: tuple[str, ...], option: str, text: str) -> None:
+    for word in text.split(","):
+        early.require_word(option, word.strip(), known)
+
+
+def _target(_: str, name: str) -> None:
+    early.require_target(name)
 
 
 def _count(option: str, count: Any) -> None:
@@ -94,6 +109,10 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     **dict.fromkeys(("labels", "rows"), _count),
     "preprocess": _preprocess,
     "certify_kernels": _kernels,
+    "classes": _names,
+    "target": _target,
+    "methods": partial(_list, ("deepinfer", "prophecy", "selfchecker", "softmax")),
+    **dict.fromkeys(("root", "resume", "store"), early.require_folder),
 }
 
 

@@ -248,7 +248,7 @@ def _header(columns: int) -> str:
     ("option", "sentence"),
     [
         (("--datasets", "XX"), "unknown data set 'XX'"),
-        (("--methods", "oracle"), "unknown method 'oracle'"),
+        (("--methods", "oracle"), "--methods oracle: use deepinfer or prophecy"),
         (("--chart", "pdf"), "--chart pdf: use svg or png"),
         (("--root", "/nowhere"), "is not a folder"),
     ],

@@ -84,6 +84,19 @@ def test_a_mistake_is_what_the_file_says_now(
     assert says in case.result[0].message
 
 
+def test_a_file_that_the_project_names_does_not_stay_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "edgemon.toml").write_text('[target.check]\njunit = "j.xml"\n')
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    for arguments, says in ((("--nosuch",), "--nosuch"), (("never",), "does not exist")):
+        (tmp_path / "j.xml").write_text("an earlier run, which passed")
+        assert edgemon("target", "check", "cortex-m4f", *arguments).exit_code == 2
+        ((case,),) = JUnitXml.fromfile(str(tmp_path / "j.xml"))
+        assert says in case.result[0].message
+
+
 def test_a_damaged_baseline_is_found_before_anything_is_compiled(
     bundle: Path, tmp_path: Path
 ) -> None:
