@@ -22,7 +22,7 @@ def test_other_corruptions_are_taken_by_name(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len({line["sha256"] for line in found["lines"]}) == 5
     assert "frost" in found["left_out"]
-    assert "there are gaussian_noise, " in refused(*given, "--corruptions", "rain")
+    assert "There are gaussian_noise, " in refused(*given, "--corruptions", "rain")
     assert "photographs" in refused(*given, "--corruptions", "frost")
     assert "the largest value of these images is 16" in edgemon(*given).stderr
 
