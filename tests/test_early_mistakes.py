@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from edgemon.bench.replicate.tools import METHODS
+from edgemon.bench.robustness.together import COMBINERS
 from edgemon.compiler.commands import named_monitors
 from edgemon.compiler.commands.named_monitors import (
     MEMBERS,
@@ -20,10 +22,22 @@ from edgemon.compiler.commands.named_monitors import (
     require_monitors,
     require_taps,
 )
+from edgemon.compiler.commands.typed import CHECKS, WORDS
+from edgemon.compiler.data.classes import ORDERS
+from edgemon.compiler.data.images import EXIF
+from edgemon.compiler.data.repeats import POLICIES
+from edgemon.compiler.data.splits import SHARING
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.estimation.asking import WAYS
 from edgemon.compiler.models import open_model
+from edgemon.compiler.models.front_ends import CONVERSIONS
 from edgemon.compiler.monitors import AUTO, MONITORS, PROFILES, MonitorEstimator, parse, registry
 from edgemon.compiler.monitors.estimator import SEEDS
+from edgemon.compiler.options import RULES
+from edgemon.compiler.promise.thresholds import PER_CLASS, WHOSE
+from edgemon.compiler.statistics.trust import PRIORS, SCENARIOS
+from edgemon.compiler.trust.document import figures
+from edgemon.compiler.trust.requirements import OF_TRUST
 from tests.command_line import DATA, MODEL
 
 LONGEST_S = 0.5
@@ -223,3 +237,23 @@ def test_an_answer_takes_less_than_half_a_second(mistake: tuple[str, ...]) -> No
         if took[-1] < LONGEST_S:
             return
     pytest.fail(f"CPU seconds: {took}")
+
+
+def test_words_are_those_that_the_commands_know() -> None:
+    assert {
+        "label_order": ORDERS, "scenario": SCENARIOS, "prior": PRIORS, "choose": WAYS,
+        "combine": tuple(sorted(COMBINERS)), "rule": MONITORS["selfchecker"].choices["rule"],
+        "exif": EXIF, "shared_rows": SHARING, "repeats": POLICIES, "thresholds": RULES,
+        "convert": CONVERSIONS, "promise": WHOSE, "per_class": PER_CLASS, "profile": PROFILES,
+        "chart": ("svg", "png"),
+    } == WORDS  # fmt: skip
+    methods = CHECKS["methods"]
+    for method in METHODS:
+        methods("--methods", method)
+    with pytest.raises(CompileError):
+        methods("--methods", "oracle")
+    measured = dict.fromkeys(
+        ("net_trust_score", "accuracy", "expected_calibration_error", "brier"), 0.5
+    )
+    described = {**measured, "spectrum": [{"trust": 1.0}], "monitored": {"net_trust_score": 1.0}}
+    assert tuple(figures(described)) == OF_TRUST
