@@ -41,10 +41,7 @@ def fit(
         bool, typer.Option("--monte-carlo", help="Units drop out also when rows are judged.")
     ] = False,
     window: Annotated[
-        int,
-        typer.Option(
-            min=64, max=1 << 20, help="Images of the field that a device's estimate is about."
-        ),
+        int, typer.Option(help="Images of the field that a device's estimate is about.")
     ] = 1000,
     seed: Seed = 0,
     workers: Workers = 2,
@@ -52,6 +49,7 @@ def fit(
 ) -> None:
     """Learn from labelled reference rows what scores say of right and wrong; write it into the
     bundle, for the device too."""
+    early.require_within("--window", window, 64, 1 << 20)
     from edgemon.compiler.commands import accuracy
     from edgemon.compiler.terminal import Terminal
 

@@ -46,6 +46,13 @@ def require_share(option: str, share: float) -> None:
         raise CompileError(f"{option} {share}: must lie between 0 and 1")
 
 
+def require_within(option: str, number: float, least: float, most: float) -> None:
+    """Raises CompileError for a number below or above."""
+    if not least <= number <= most:
+        limits = f"{least:g} or more" if most == math.inf else f"from {least:,g} to {most:,.10g}"
+        raise CompileError(f"{option} {number:g}: give a number, {limits}")
+
+
 def require_positive(option: str, number: float) -> None:
     """Raises CompileError unless it is."""
     if not number > 0:

@@ -3,6 +3,7 @@ in itself is answered at once, whichever command it is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,6 +27,11 @@ WORDS = {
     "per_class": ("each", "every"),
     "profile": ("errors", "scod"),
     "chart": ("svg", "png"),
+}
+LIMITS = {
+    "flips": (1, math.inf),
+    "severity": (1, 5),
+    "share": (0, 1),
 }
 ROWS = ("data", "reference", "novel", "drifted", "fit", "calibrate", "test")
 READ = ("companion", "float_model", "labelled", "compare", "budgets", "log")
@@ -91,8 +97,20 @@ def _target(_: str, name: str) -> None:
     early.require_target(name)
 
 
+def _within(limits: tuple[float, float], option: str, number: float) -> None:
+    early.require_within(option, number, *limits)
+
+
+def _labels(option: str, labels: Any) -> None:
+    """So many rows, or a share of them."""
+    if isinstance(labels, str):
+        early.require_count(option, labels)
+    else:
+        early.require_within(option, labels, 0, 1)
+
+
 def _count(option: str, count: Any) -> None:
-    if isinstance(count, str):
+    if isinstance(count, str):  # else a number, of which each command says what it may be
         early.require_count(option, count)
 
 
@@ -106,7 +124,9 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "faults": _severities,
     **dict.fromkeys(("false_alarm", "miss_rate", "confidence", "limit"), early.require_share),
     **dict.fromkeys(("alpha", "beta"), early.require_positive),
-    **dict.fromkeys(("labels", "rows"), _count),
+    **{name: partial(_within, limits) for name, limits in LIMITS.items()},
+    "labels": _labels,
+    "rows": _count,
     "preprocess": _preprocess,
     "certify_kernels": _kernels,
     "classes": _names,

@@ -64,7 +64,7 @@ def test_mistakes_are_one_sentence() -> None:
     assert "--rows 0" in refused(
         "density-curve", MODEL, "--fit", FIT, "--test", TEST, "--rows", "0"
     )
-    assert "rule='vote' is unknown" in refused(
+    assert "--rule vote: use majority" in refused(
         "density-curve", MODEL, "--fit", FIT, "--test", TEST, "--rule", "vote"
     )
     assert "equal rows" in refused("density-curve", MODEL, "--fit", FIT, "--test", FIT)

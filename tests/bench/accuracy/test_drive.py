@@ -63,7 +63,7 @@ def test_mistakes_are_said(digits_bundle: Path, estimating: Path, tmp_path: Path
     assert "edgemon accuracy fit" in refused("accuracy-drive", digits_bundle, *given)
     drive = ("accuracy-drive", estimating, *given)
     assert "from 0 to 1" in refused(*drive, "--labels", "2")
-    assert "has 1 to 5" in refused(*drive, "--severity", "6")
+    assert "--severity 6: give a number, from 1 to 5" in refused(*drive, "--severity", "6")
     assert "at most --images" in refused(*drive, "--reset", "9000")
     assert not np.any([path.suffix == ".svg" for path in tmp_path.iterdir()])
 

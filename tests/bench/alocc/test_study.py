@@ -182,7 +182,7 @@ def test_the_tables_name_what_is_missing(found: Any, capsys: pytest.CaptureFixtu
 
 def test_what_is_not_there_is_refused(folder: Path) -> None:
     gone = folder / "gone.tflite"
-    assert "no such file or folder" in refused(*arguments(folder), "--companion", gone)
+    assert "gone.tflite: cannot be read" in refused(*arguments(folder), "--companion", gone)
     wrong = [*arguments(folder)[:-1], "letters", "--companion", folder / "blur.tflite"]
     assert "--case 'letters'" in refused(*wrong)
     text = folder / "text.tflite"

@@ -101,7 +101,8 @@ def test_every_peer_of_the_issue_is_there() -> None:
 def test_what_does_not_go_together_is_said(
     arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
 ) -> None:
-    (tmp_path / "somewhere").mkdir()  # what does not exist is said first
+    (tmp_path / "somewhere").mkdir()  # what does not exist, or is no bundle, is said first
+    (tmp_path / "somewhere" / "monitor.emon").touch()
     (tmp_path / "x.npz").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["edgemon", "bench", *arguments])
