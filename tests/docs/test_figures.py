@@ -79,7 +79,7 @@ RESPLITS = inspect.signature(guarantee).parameters["resplits"].default
 ((ACCURACY, KILOBYTES),) = of_page(
     "docs/tutorials/pipeline.md", r"^edgemon compile .* --expect-accuracy (\S+) --budget-kb (\S+)"
 )
-FALLS = of_code("operating_points", r"len.images., (200)[)]")
+FALLS = of_code("operating_points", r"clean = .*, (\d+)\)")
 STEPS = len(of_page("docs/porting.md", r"^[*][*][0-9][.] "))
 
 # By page: sentences, with their figures from where these are decided.
