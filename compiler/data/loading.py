@@ -201,6 +201,8 @@ def _read(
             f"{','.join(map(str, named))}: --group names an array of an .npz or a column of a "
             "CSV, and here is neither; save the rows and their groups in one .npz"
         )
+    if columns.label is not None and suffix != ".csv":
+        warn(f"{path}: is no CSV, so that --label-column {columns.label} is left out")
     if len(named) == 2 and {p.suffix.lower() for p in named} == {".npy"}:
         return arrays.read_npy(path, named[1], rows)
     if len(named) == 1:

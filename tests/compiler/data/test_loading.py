@@ -308,3 +308,12 @@ def test_columns_of_an_npz_are_found_by_their_names(tmp_path: Path) -> None:
         load(spec, tmp_path, features=("a", "d"))
     np.savez(tmp_path / "d.npz", x=x, y=np.arange(4), columns=np.arange(3))  # no names
     assert load(spec, tmp_path, features=("a", "c")).features is None
+
+
+def test_a_label_column_of_what_has_no_columns_is_left_out_aloud(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.zeros((3, 2)), y=np.arange(3))
+    said: list[str] = []
+    found = load(str(tmp_path / "d.npz"), tmp_path, label_column="kind", warn=said.append)
+    assert found.y is not None
+    assert found.y.tolist() == [0, 1, 2]
+    assert said == [f"{tmp_path / 'd.npz'}: is no CSV, so that --label-column kind is left out"]
