@@ -101,6 +101,8 @@ class Options:
             raise CompileError(
                 f"--expect-accuracy {self.expect_accuracy:g}: give a share between 0 and 1, as 0.85"
             )
+        if not isinstance(self.examples, bool):
+            raise CompileError(f"examples={self.examples!r}: give True or False")
         if self.convert not in CONVERSIONS:
             raise CompileError(f"--convert {self.convert}: use {' or '.join(CONVERSIONS)}")
         if self.thresholds not in RULES:

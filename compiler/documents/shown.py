@@ -85,7 +85,7 @@ class SeenRow(TypedDict):
 class Seen(TypedDict):
     """The data as the model sees it."""
 
-    histogram: InputHistogram | None  # null of tokens, and of a table of floats
+    histogram: InputHistogram | None  # null of tokens, a table of floats and few private rows
     columns: list[InputColumn]  # of a table, 200 at most; empty with --no-examples
     width: int  # columns that there are; 0 where they are not shown
     drawn: Interval | None  # what is drawn black and white; null without images

@@ -19,6 +19,7 @@ from edgemon.runtime.preprocess import FLOAT_INPUTS, InputSpec, Preprocess, to_c
 
 MUCH_CLIPPED = 0.01  # a model that was quantised on alike data clips less
 LITTLE_USED = 1 / 16
+MOST_BITS = 16  # of an input whose codes are counted
 OUTER = 0.001  # of the values, at either end, that do not count as use
 
 
@@ -41,8 +42,8 @@ def measure(
     images: Iterable[npt.NDArray[Any]], preprocess: Preprocess, spec: InputSpec
 ) -> InputRange | None:
     """How images fill an input; None where it takes floats or tokens, of which no range is
-    known."""
-    if spec.dtype in FLOAT_INPUTS or spec.takes_tokens:
+    known, or integers of more than 16 bits, which hold whatever they are given."""
+    if spec.dtype in FLOAT_INPUTS or spec.takes_tokens or np.iinfo(spec.dtype).bits > MOST_BITS:
         return None
     low, high = np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max
     counts = np.zeros(high - low + 1, np.int64)  # of the codes as the input takes them

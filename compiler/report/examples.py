@@ -24,7 +24,6 @@ Bools = npt.NDArray[np.bool_]
 
 EACH = 6  # rows of a group
 PICTURE_BYTES = 96 * 1024  # of all pictures of examples, as data URIs
-NO_CLASS = "none of the model's classes"
 
 
 def examples(
@@ -98,16 +97,12 @@ def _described(
     assert test.labels is not None
     scores = shown_scores(fitted.judges[0].monitor, fitted.on_test.scores[0])
     numbers, files = given.test.numbers, given.test.files
-
-    def named(c: int) -> str:
-        return labels[c] if 0 <= c < len(labels) else NO_CLASS
-
     return [
         {
             "row": int(numbers[i]),
             "file": None if files is None else printable(files[given.test.rows[i]]),
-            "label": named(int(test.labels[i])),
-            "decided": named(int(test.predicted[i])),
+            "label": labels[test.labels[i]],
+            "decided": labels[test.predicted[i]],
             "score": float(scores[i]) if np.isfinite(scores[i]) else None,
             "verdict": Verdict(fitted.on_test.verdict[i]).name.lower(),
             "image": None,

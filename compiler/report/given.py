@@ -65,7 +65,7 @@ class Given:
 
     def as_picture(self, row: Array) -> Array:
         """(H, W, C), C one of ``COLOURS``, of a row that is an image."""
-        if len(_long(row.shape)) < 2:
+        if self.preprocess.resize is None and len(_long(row.shape)) < 2:
             row = row.reshape(self.needed)
         return picture(row)
 

@@ -33,6 +33,7 @@ from edgemon.compiler.statistics.intervals import CONFIDENCE
 from edgemon.compiler.statistics.metrics import RiskCoverage, measure
 from edgemon.runtime.evaluation import Verdict
 from edgemon.runtime.monitor import Monitor as Runtime
+from edgemon.runtime.untrusted import printable
 
 VERSION = 1  # of the document; a reader may rely on every field of the version it knows
 CURVE_POINTS = 200  # most of a risk-coverage curve
@@ -60,6 +61,7 @@ def collect(
     found = fitted.on_test
     wrong = ~rows.test.correct
     runtime = Runtime(artifact)
+    labels = [printable(label) for label in metadata["labels"]]
     points = operating_points(fitted, promise, wrong)
     document: schema.Numbers = {
         "format": "edgemon report",
@@ -70,7 +72,7 @@ def collect(
         "model": {
             **manifest["model"],
             "classes": rows.test.n_classes,
-            "labels": metadata["labels"],
+            "labels": labels,
             "kernels": metadata["kernels"],
             "target": metadata["target"],
             "taps": [
@@ -98,14 +100,14 @@ def collect(
         "drift": manifest["drift"],
         "last_bits": manifest["last_bits"],
         "guard": manifest["guard"],
-        "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, metadata["labels"]),
-        "seen": seen(rows.test, metadata["labels"], given),
-        "examples": examples(fitted, rows.test, metadata["labels"], given),
+        "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, labels),
+        "seen": seen(rows.test, labels, given),
+        "examples": examples(fitted, rows.test, labels, given),
         "trust": describe_trust(
             rows.test,
             manifest["model"]["output_kind"],
             found.verdict == Verdict.TRUST,
-            metadata["labels"],
+            labels,
         ),
         "cost": {
             "artifact_bytes": len(artifact),

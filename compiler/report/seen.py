@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from edgemon.compiler.documents import shown as schema
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.report.examples import NO_CLASS
 from edgemon.compiler.report.given import Given, picture
 from edgemon.compiler.report.pictures import Shades, encoded
 from edgemon.compiler.report.unusual import TAILS
@@ -25,6 +24,7 @@ BINS = 32  # of an integer input, whose codes they divide evenly
 MOST_BINS = 40  # of floats
 STEPS = (1, 2, 2.5, 5, 10)  # widths of bins, times a power of ten
 MOST_COLUMNS = 200  # of a table that are told
+FEWEST = 100  # rows whose values together tell nothing of one
 FIRST_ROWS = 12
 PICTURE_BYTES = 32 * 1024  # of all their pictures, as data URIs
 DIGITS = 4  # of the columns' figures
@@ -40,7 +40,8 @@ def seen(test: Recording, labels: Sequence[str], given: Given) -> schema.Seen:
     kind, values = given.kind(rows), _reals(rows, given)
     if spec.takes_tokens or not len(values):
         return found
-    if kind != "table" or spec.dtype not in FLOAT_INPUTS:
+    tells_no_row = given.shown or len(values) >= FEWEST
+    if tells_no_row and (kind != "table" or spec.dtype not in FLOAT_INPUTS):
         found["histogram"] = _histogram(values, spec)
     if not given.shown:
         return found
@@ -129,7 +130,7 @@ def _first_rows(
         image = values.reshape(given.input.shape)
         is_first = channels_first and image.ndim == 3
         images.append(shades.to_bytes(np.moveaxis(image, 0, -1) if is_first else picture(image)))
-    named = [labels[c] if 0 <= c < len(labels) else NO_CLASS for c in test.labels[: len(first)]]
+    named = [labels[c] for c in test.labels[: len(first)]]
     return [
         {"row": int(number), "label": label, "image": image}
         for number, label, image in zip(

@@ -9,6 +9,8 @@ from typing import Any
 from edgemon.compiler.options import Options
 from edgemon.runtime.preprocess import Preprocess
 
+EXACT = ".15g"
+CLASSES_FILE = "FILE.json"  # of names that hold commas
 RATES = {"false alarms": "--false-alarm", "misses": "--miss-rate"}
 
 
@@ -28,7 +30,7 @@ def _typed(key: str, value: Any, options: Mapping[str, Any]) -> Iterator[str]:
         case "promise_of", _:
             return  # the rate's option says it
         case "rate", _:
-            yield f"{RATES[options['promise_of']]} {value:g}"
+            yield f"{RATES[options['promise_of']]} {value:{EXACT}}"
         case "examples", False:
             yield "--no-examples"
         case "inputs", _:
@@ -43,5 +45,5 @@ def _text(key: str, value: Any) -> str:
     if key == "preprocess":
         return str(Preprocess.from_json(value))
     if key == "classes":
-        return ",".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return CLASSES_FILE if any("," in name for name in value) else ",".join(value)
+    return f"{value:{EXACT}}" if isinstance(value, float) else str(value)

@@ -118,6 +118,7 @@ FIGURES: dict[str, list[str]] = {
         f"up to {WORDS[unusual.MOST_COLUMNS]} values are named that lie outside the middle "
         f"{100 * (unusual.TAILS[-1] - unusual.TAILS[0]):g} %",
         f"on {TRIED_ON} test rows",
+        f"measured over {seen.FEWEST} rows and more",
     ],
     "docs/howto/preprocess.md": [f"at most {LARGEST_SIDE} |"],
     "images": [f"knows 0 to {np.load(DEMO / 'digits.npz')['y'].max()}"],

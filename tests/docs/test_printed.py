@@ -6,11 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.commands import pages
 from tests.docs.printed import blocks, marked, run, stale
 
 
 def test_there_are_such_blocks() -> None:
     assert {page.name for page in marked()} >= {"image.md"}
+
+
+def test_every_marker_has_its_block() -> None:
+    """One with an empty line behind it was no block, and was never run."""
+    for page in pages():
+        lines = page.read_text(encoding="utf-8").splitlines()
+        assert sum(line.startswith("<!-- printed:") for line in lines) == len(blocks(page)), page
 
 
 @pytest.mark.parametrize("page", marked(), ids=lambda page: page.stem)

@@ -222,6 +222,12 @@ def test_the_module_runs_the_command_line() -> None:
     assert issubclass(CompileError, edgemon.EdgemonError)
 
 
+def test_private_rows_stay_so_whatever_word_says_no() -> None:
+    """``examples="no"`` is true: it showed the rows."""
+    with pytest.raises(CompileError, match="examples='no': give True or False"):
+        edgemon.compile("model.tflite", np.zeros((3, 2)), [0, 1, 0], examples="no")
+
+
 def test_a_checkout_of_that_name_beside_the_script_does_not_stand_in_its_way(
     tmp_path: Path,
 ) -> None:

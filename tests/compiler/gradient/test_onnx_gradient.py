@@ -224,7 +224,8 @@ def compare(content: bytes, tmp_path: Path, shape: tuple[int, ...] = IMAGE) -> N
     made, weights = gradient_of(content, tmp_path)
     x, forward = some(*shape), runner(content)
     require_gradient(
-        runner(made)(x), lambda moved: float(forward(moved) @ weights.ravel()), x, 2e-3
+        runner(made)(x), lambda moved: float(forward(moved) @ weights.ravel()), x, 2e-3,
+        tolerance=1e-2,
     )  # fmt: skip
 
 

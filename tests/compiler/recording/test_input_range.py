@@ -42,6 +42,12 @@ def test_a_float_input_has_no_range() -> None:
     assert problems(None) == []
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_codes_of_32_bits_are_not_counted(dtype: str) -> None:
+    """A count of each code took 32 GiB."""
+    assert measure(PIXELS, Preprocess(), InputSpec("x", (4, 4, 1), dtype, 0.1, 0)) is None
+
+
 def test_an_image_with_a_nan_does_not_count() -> None:
     rows = np.array([[np.nan, 0], [0, 1]], np.float32)
     spec = InputSpec("x", (2,), "int8", 1 / 255, -128)

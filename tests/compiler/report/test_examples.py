@@ -248,6 +248,28 @@ def test_sequences_words_and_wide_signals_are_rows_with_a_number_alone(
         assert (sees["histogram"] is None) == spec.takes_tokens
 
 
+@pytest.mark.parametrize("height", [1, 8, 20, 64])
+def test_a_column_of_pixels_that_is_resized_is_drawn_as_it_is(
+    case: Case, tmp_path: Path, height: int
+) -> None:
+    """It was made the shape of the input: an internal error, or another picture."""
+    rows = np.full((9, height, 1, 1), 200, np.uint8)
+    given = given_rows(
+        tmp_path, rows, InputSpec("x", (8, 8, 1), "float32"), preprocess="resize=8x8"
+    )
+    found, sees = described(case, given)
+    assert {opened(row["image"]).size for row in found["rows"]} == {(1, height)}
+    assert {opened(row["image"]).size for row in sees["first_rows"]} == {(8, 8)}
+
+
+def test_a_histogram_of_few_private_rows_is_left_out(case: Case, tmp_path: Path) -> None:
+    """Of one row it was the values of its pixels."""
+    for n, told in ((9, False), (100, True)):
+        rows, spec = np.zeros((n, 8, 8, 1), np.uint8), InputSpec("x", (8, 8, 1), "float32")
+        _, sees = described(case, given_rows(tmp_path, rows, spec, shown=False))
+        assert (sees["histogram"] is not None) == told
+
+
 def test_the_histogram_is_of_what_the_input_gets(case: Case, tmp_path: Path) -> None:
     rows = np.repeat(np.array([0.0, 0.25, 2.0, -1.0]), 4).reshape(1, 4, 4, 1)
     spec = InputSpec("x", (4, 4, 1), "int8", 1 / 255, -128)
@@ -345,7 +367,7 @@ def test_no_examples_leaves_nothing_of_a_row(tmp_path: Path) -> None:
     assert report["options"]["examples"] is False
     assert "data:" not in page
     assert PREFIX not in json.dumps(report)
-    assert "<code>--no-examples</code>. Nothing of a row is on this page" in page
+    assert "<code>--no-examples</code>. No row is on this page" in page
 
 
 def private_table(folder: Path) -> Path:

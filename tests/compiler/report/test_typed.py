@@ -59,3 +59,14 @@ def test_every_option_is_typed_as_the_command_takes_it() -> None:
 def test_a_promise_of_misses_is_typed_whatever_its_rate(rate: float) -> None:
     found = typed(Options(promise=MissPromise(rate)).to_json())
     assert found == [f"--miss-rate {rate:g}"]
+
+
+def test_numbers_and_names_are_not_rounded_or_divided() -> None:
+    """A confidence of 0.9999999 stood there as 1, and names with commas as more names."""
+    given = Options(
+        promise=FalseAlarmPromise(0.12345678, 0.9999999), budget_kb=1234567.8, classes=("a,b", "c")
+    )
+    assert set(typed(given.to_json())) == {
+        "--false-alarm 0.12345678", "--confidence 0.9999999", "--budget-kb 1234567.8",
+        "--classes FILE.json",
+    }  # fmt: skip
