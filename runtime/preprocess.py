@@ -108,7 +108,7 @@ class Preprocess:
         if self.channels != "asis":
             parts.append(f"channels={self.channels}")
         if self.scale != 1.0:
-            parts.append(f"scale={self.scale!r}")
+            parts.append(f"scale={_shortest(self.scale)}")
         if self.offset != 0.0:
             parts.append(f"offset={self.offset!r}")
         for name, values in (("mean", self.mean), ("std", self.std)):
@@ -429,3 +429,9 @@ _EXAMPLES = {
     "channels": "channels=bgr",
     "layout": "layout=nchw",
 }
+
+
+def _shortest(scale: float) -> str:
+    """As people write it: ``1/255``, and not 0.00392156862745098."""
+    divisor = round(2 / scale) / 2 if 1e-6 < scale < 1 else 1.0
+    return min((repr(scale), f"1/{divisor:.15g}"), key=len) if 1 / divisor == scale else repr(scale)

@@ -75,6 +75,11 @@ def test_input_spec_keeps_every_bit() -> None:
         InputSpec.from_json({"name": "x"})
 
 
+@pytest.mark.parametrize("text", ["scale=1/255", "scale=1/127.5", "scale=0.5", "scale=1/123456.5"])
+def test_a_scale_is_written_as_people_write_it(text: str) -> None:
+    assert str(Preprocess.parse(text)) == text
+
+
 def test_quantised_input_rounds_half_to_even_and_saturates() -> None:
     spec = InputSpec("x", (5,), "int8", 0.5, -1)
     codes = to_input([0.25, 0.75, -1000.0, 1000.0, 0.0], Preprocess(), spec)
