@@ -51,7 +51,8 @@ class Command(TyperCommand):
         try:
             return super().make_context(info_name, args, parent, **more)
         except Exception as error:
-            if hasattr(error, "format_message"):  # of usage: no option of this command was read
+            has_junit = any(OPTION in param.opts for param in self.params)
+            if has_junit and hasattr(error, "format_message"):  # of usage: no option was read
                 configured = (getattr(parent, "default_map", None) or {}).get(info_name, {})
                 junit = [OPTION, configured["junit"]] if "junit" in configured else []
                 of_usage([*junit, *given], str(self.name), error.format_message())

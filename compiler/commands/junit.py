@@ -13,6 +13,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.runtime.errors import EdgemonError
 
 OPTION = "--junit"
+HEAD_BYTES = 4096  # of a file, in which the root of a JUnit document stands
 PASSED, FAILED, SKIPPED, ERROR = "passed", "failed", "skipped", "error"
 
 
@@ -49,9 +50,20 @@ def write(path: Path, suite: str, cases: Sequence[Case]) -> None:
 
 def start(path: Path) -> None:
     """Take away the file of an earlier run, which would speak for this one. Raises CompileError
-    where none can be written."""
+    where none can be written, and for a file that is something else."""
+    if _is_another(path):
+        raise CompileError(f"{OPTION} {path}: exists and is no JUnit file; name another")
     write_beside(path, lambda _: None, OPTION)
     path.unlink()
+
+
+def _is_another(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        return bool(head) and b"<testsuite" not in head
+    return True
 
 
 @contextmanager

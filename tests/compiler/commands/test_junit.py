@@ -14,6 +14,7 @@ from edgemon.compiler.errors import CompileError
 from tests.command_line import DATA, MODEL, copy, edgemon, refused
 
 BUNDLE = "BUNDLE"  # stands for one
+EARLIER = '<?xml version="1.0"?>\n<testsuites name="which passed" />\n'
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
@@ -43,9 +44,40 @@ def test_a_file_that_cannot_be_written_hides_no_outcome(tmp_path: Path) -> None:
 
 def test_the_file_of_an_earlier_pass_does_not_stay(tmp_path: Path) -> None:
     path = tmp_path / "j.xml"
-    path.write_text("passed")
+    path.write_text(EARLIER)
     junit.start(path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compile", "none.onnx", "--data", DATA, "--out", "never"),
+        ("compile", MODEL, "--out", "never", "--nosuch"),
+        ("verify", BUNDLE),
+    ],
+)
+def test_a_file_that_is_something_else_is_not_destroyed(
+    arguments: tuple[str, ...], tmp_path: Path, bundle: Path
+) -> None:
+    """Rows and manifests that --junit named became XML."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n")
+    given = [str(bundle) if word == BUNDLE else word for word in arguments]
+    assert f"--junit {path}: exists and is no JUnit file; name another" in refused(
+        *given, "--junit", path
+    )
+    assert path.read_text() == "a,b\n1,2\n"
+    path.write_text("")  # as a pipeline makes it beforehand
+    junit.start(path)
+    assert not path.exists()
+
+
+def test_a_command_without_the_option_leaves_its_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "keep.xml"
+    path.write_text(EARLIER)
+    assert edgemon("run", "never", "--junit", path).exit_code == 2
+    assert path.read_text() == EARLIER
 
 
 def test_an_empty_folder_is_no_baseline(tmp_path: Path) -> None:
@@ -75,7 +107,7 @@ def test_a_mistake_is_what_the_file_says_now(
 ) -> None:
     """Whoever finds it first: the words, the checks before anything heavy, or the command."""
     path = tmp_path / "j.xml"
-    path.write_text("an earlier run, which passed")
+    path.write_text(EARLIER)
     given = [str(bundle) if word == BUNDLE else word for word in arguments]
     assert edgemon(*given, "--junit", path).exit_code == 2
     (suite,) = JUnitXml.fromfile(str(path))
@@ -91,7 +123,7 @@ def test_a_file_that_the_project_names_does_not_stay_either(
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     for arguments, says in ((("--nosuch",), "--nosuch"), (("never",), "does not exist")):
-        (tmp_path / "j.xml").write_text("an earlier run, which passed")
+        (tmp_path / "j.xml").write_text(EARLIER)
         assert edgemon("target", "check", "cortex-m4f", *arguments).exit_code == 2
         ((case,),) = JUnitXml.fromfile(str(tmp_path / "j.xml"))
         assert says in case.result[0].message
