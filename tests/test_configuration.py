@@ -79,12 +79,13 @@ def test_paths_are_from_the_folder_of_the_file(project: Path, digits_bundle: Pat
         ('data = "~/rows.npz"', ["/home/somebody/rows.npz"]),
         ('data = "../rows.npz"', ["../../rows.npz"]),
         ('fit = "f.csv"\ncalibrate = "c.csv"\ntest = "below/t.csv"',
-         ["../f.csv", "../c.csv", "t.csv"]),
+         ["../f.csv", "../c.csv", "../below/t.csv"]),
         ('out = "bundle"\njunit = "out/j.xml"\nbaseline = "old"',
          ["../bundle", "../out/j.xml", "../old"]),
         ('input = ["mask=mask.npy", "a=b=c.npy"]', [["mask=../mask.npy", "a=b=../c.npy"]]),
         ('preprocess = "standardize=scaler.npz,layout=nchw"',
          ["standardize=../scaler.npz,layout=nchw"]),
+        ('preprocess = "standardize=a=b.npz"', ["standardize=../a=b.npz"]),
         ('preprocess = "scale=1/255"', ["scale=1/255"]),
         ('classes = "names.txt"', ["../names.txt"]),
         ('classes = "cat,dog"', ["cat,dog"]),
@@ -105,6 +106,15 @@ def test_what_a_path_in_the_file_means_elsewhere(
     monkeypatch.chdir(project)  # beside the file everything is as it is written
     beside = default_map(ROOT, project / "edgemon.toml", tables)["compile"]
     assert list(beside.values()) == (given if "~" in text else [*tables["compile"].values()])
+
+
+def test_a_link_and_two_dots_are_followed_as_they_stand(project: Path) -> None:
+    """Rows of another folder were read in silence."""
+    (project / "elsewhere" / "deep").mkdir(parents=True)
+    (project / "link").symlink_to(project / "elsewhere" / "deep")
+    tables = {"compile": {"data": "link/../rows.npz"}}
+    (given,) = default_map(ROOT, project / "edgemon.toml", tables)["compile"].values()
+    assert os.path.realpath(given) == str((project / "elsewhere" / "rows.npz").resolve())
 
 
 def test_the_command_line_wins(project: Path, digits_bundle: Path) -> None:
@@ -134,6 +144,10 @@ def test_the_command_line_wins(project: Path, digits_bundle: Path) -> None:
         ("[compile]\nout = 5\n", "[compile]: out = 5: must be a path"),
         ("[compile]\nout = 1979-05-27\n", "[compile]: out = 1979-05-27: must be a path"),
         ("[run]\njson-lines = 1\n", "[run]: json-lines = 1: must be true or false"),
+        (
+            "[run]\ndata = '~nosuchuser/x.csv'\n",
+            "[run]: data = '~nosuchuser/x.csv': no home folder is known",
+        ),
         ("[compile]\nforce = true\n", "[compile]: force is for the command line alone"),
     ],
 )

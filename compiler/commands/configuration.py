@@ -75,7 +75,14 @@ def _below(
     for key, value in tables.items():
         if commands is None:
             param = _option(command, where, key, value)
-            yield str(param.name), placed(param, value, folder)
+            try:
+                given = placed(param, value, folder)
+            except RuntimeError:
+                raise CompileError(
+                    f"{where}: {key} = {value!r}: no home folder is known for this ~; write the "
+                    "path out"
+                ) from None
+            yield str(param.name), given
             continue
         if key not in commands:
             raise CompileError(f"{where}: unknown command {key!r}{choices(key, commands)}")

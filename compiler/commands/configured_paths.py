@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from edgemon.compiler.commands.typed import ROWS
+from edgemon.runtime.standardization import STANDARDIZE
 
 RANGE = re.compile(r"(.+?)(\[[^\[\]]*\])?", re.S)
 NAMES = (".txt", ".json")  # of --classes, which else are the names themselves
@@ -17,7 +18,8 @@ PROFILE = ".toml"  # of --target, which else is a name
 
 
 def placed(param: Any, value: Any, folder: Path) -> Any:
-    """The value of an option as a command takes it, where paths in it are from ``folder``."""
+    """The value of an option as a command takes it, where paths in it are from ``folder``. Raises
+    RuntimeError for the home of a user that there is not."""
     if isinstance(value, list):
         return [placed(param, one, folder) for one in value]
     if not isinstance(value, str) or not value:
@@ -37,8 +39,8 @@ def declared(param: Any) -> tuple[Any, ...]:
 
 
 def _path(text: str, folder: Path) -> str:
-    path = Path(text).expanduser()
-    return str(path) if path.is_absolute() else os.path.relpath(folder / path)
+    """Links are followed as they stand: ``link/..`` is not the folder that ``link`` lies in."""
+    return str(Path(os.path.relpath(folder.resolve()), Path(text).expanduser()))
 
 
 def _rows(spec: str, folder: Path) -> str:
@@ -55,17 +57,19 @@ def _rows(spec: str, folder: Path) -> str:
 
 
 def _assigned(text: str, folder: Path) -> str:
-    """``NAME=FILE``, of --input."""
+    """``NAME=FILE``, of --input; a tensor's name may have a ``=``."""
     name, equals, file = text.rpartition("=")
     return f"{name}{equals}{_path(file, folder)}" if equals and file else text
 
 
 def _standardized(text: str, folder: Path) -> str:
-    """``scale=2,standardize=FILE``, of --preprocess."""
-    return ",".join(
-        _assigned(part, folder) if part.strip().startswith("standardize=") else part
-        for part in text.split(",")
-    )
+    """``scale=2,standardize=FILE``, of --preprocess; a file's name may have a ``=``."""
+    parts = []
+    for part in text.split(","):
+        key, _, file = (word.strip() for word in part.partition("="))
+        named = key == STANDARDIZE and file
+        parts.append(f"{key}={_path(file, folder)}" if named else part)
+    return ",".join(parts)
 
 
 def _if_it_ends_in(*suffixes: str) -> Callable[[str, Path], str]:
