@@ -61,6 +61,8 @@ from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.taps.choice import ChosenTaps
 from edgemon.compiler.worth import worths
 
+# The model's classes, and its test rows, before anything is recorded.
+Begin = Callable[[Classes, Dataset], None]
 # The bundle's folder, its test rows, what its verdicts of these are, and a folder to work in.
 Accept = Callable[[Path, Dataset, Verdicts, Path], None]
 FEW_ERRORS = 30  # fewer wrong fit rows than this earn a warning
@@ -73,10 +75,11 @@ def compile_bundle(
     options: Options = Options(),  # noqa: B008 - immutable
     reporter: Reporter = Reporter(),  # noqa: B008 - stateless
     accept: Accept | None = None,
+    begin: Begin | None = None,
 ) -> schema.Compiled:
     """Compile; returns the manifest that the bundle holds. Raises EdgemonError in one sentence.
-    ``accept`` looks at the finished bundle before that takes its place: what it raises keeps it
-    away."""
+    ``begin`` looks at the rows before the work, and ``accept`` at the finished bundle before that
+    takes its place: what they raise keeps it away."""
     options.require_sound()
     target = targets.load(options.target)
     budget = budgets.resolve(options.budget_kb, options.budget_us, target)
@@ -94,6 +97,8 @@ def compile_bundle(
     ):
         scratch = Path(scratch_name)
         model, classes, splits = open_all(model_path, sources, scratch, options, reporter)
+        if begin is not None:
+            begin(classes, splits.test)
         told = compare_answers(
             estimators, model, splits.threshold, options.preprocess, target.kernels
         )

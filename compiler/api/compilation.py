@@ -6,6 +6,7 @@ import difflib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from edgemon.compiler.commands.summary import show_compiled
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.gates.judging import judge
+from edgemon.compiler.gates.judging import judge, require_comparable
 from edgemon.compiler.gates.line import require as met
 from edgemon.compiler.gates.verdicts import Verdicts
 from edgemon.compiler.models.selection import Selection
@@ -110,7 +111,8 @@ def compile(
             met(lines)
 
         manifest = compile_bundle(
-            file.path, sources, out, wanted, reporter, accept if gates else None
+            file.path, sources, out, wanted, reporter, accept if gates else None,
+            partial(require_comparable, gates),
         )  # fmt: skip
         if isinstance(reporter, Terminal):
             show_compiled(reporter, out, manifest, verbose=True)

@@ -3,6 +3,7 @@ end."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.data.sources import Sources
 from edgemon.compiler.documents.manifest import Compiled
 from edgemon.compiler.gates import line
-from edgemon.compiler.gates.judging import judge
+from edgemon.compiler.gates.judging import judge, require_comparable
 from edgemon.compiler.gates.line import Line
 from edgemon.compiler.gates.verdicts import Verdicts
 from edgemon.compiler.gates.wanted import Gates
@@ -45,7 +46,8 @@ def gated_compile(
 
     with junit.reported(junit_file, out.name, "compile") as cases:
         manifest = compile_bundle(
-            model, sources, out, options, terminal, accept if gates else None
+            model, sources, out, options, terminal, accept if gates else None,
+            partial(require_comparable, gates),
         )  # fmt: skip
     return manifest, _document(found)
 

@@ -54,6 +54,11 @@ class Gates:
             raise CompileError(f"--require: {twice} is demanded twice; say it once")
         return cls(tuple(found), baseline, called)
 
+    @property
+    def old(self) -> str:
+        """The baseline, as a sentence about it begins."""
+        return self.called or f"--baseline {self.baseline}"
+
     def __bool__(self) -> bool:
         return bool(self.requirements) or self.baseline is not None
 

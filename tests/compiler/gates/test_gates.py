@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 import edgemon
+from edgemon.compiler.data.classes import Classes
+from edgemon.compiler.data.loading import load
 from edgemon.compiler.documents.manifest import Gated
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.gates.baseline import no_worse
+from edgemon.compiler.gates.judging import require_comparable
 from edgemon.compiler.gates.verdicts import Verdicts
 from edgemon.compiler.gates.wanted import FIGURES, Gates
 from edgemon.compiler.statistics.metrics import Confusion
 from tests import command_line
 from tests.command_line import document, refused
 from tests.compiler.bundle.test_documents import check
+from tests.tiny_onnx import write_linear_onnx
 
 
 def verdicts(alarm: np.ndarray, wrong: np.ndarray) -> Verdicts:
@@ -130,6 +134,32 @@ def test_a_baseline_must_be_a_bundle_of_the_same_task(
     assert "is no folder" in refused(*common, tmp_path / "none")
     assert "not an edgemon bundle" in refused(*common, tmp_path)
     assert "knows other classes" in refused(*common, digits_bundle)
+
+
+def test_a_baseline_with_another_input_is_named_before_anything_is_recorded(
+    bundle: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence blamed the model that was compiled, after its fit."""
+    rows = np.load(tiny_data)
+    wide = tmp_path / "wide.npz"
+    np.savez(wide, x=np.repeat(rows["x"], 2, 1), y=rows["y"])
+    model = write_linear_onnx(
+        tmp_path / "wide.onnx", (8,), np.eye(8, 3, dtype=np.float32), np.zeros(3, np.float32)
+    )
+    for module in ("gates.judging.record_loaded", "pipeline.Recorder"):
+        monkeypatch.setattr(f"edgemon.compiler.{module}", lambda *_, **__: pytest.fail("recorded"))
+    common = ("compile", model, "--data", wide, "--out", tmp_path / "out", "--monitor", "softmax")
+    said = refused(*common, "--baseline", bundle)
+    assert f"--baseline {bundle}: takes another input than this model: a row has 8 columns" in said
+    for data, classes, sentence in (
+        (wide, ("0", "1", "2"), "takes another input than this model"),
+        (tiny_data, ("a", "b", "c"), "knows other classes than this model"),
+    ):
+        rows_of = load(str(data), tmp_path)
+        with pytest.raises(CompileError, match=f"^the baseline: {sentence}"):
+            require_comparable(
+                Gates.parse("", bundle, called="the baseline"), Classes(classes, (0, 1, 2)), rows_of
+            )
 
 
 def test_a_clearly_worse_bundle_is_refused_and_chance_is_not() -> None:
