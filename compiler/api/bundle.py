@@ -150,7 +150,7 @@ class Bundle:
             raise _lacks("score", error) from None
 
         found = self.evaluate(x)
-        labels = self._classes(np.asarray(y))
+        labels = self._classes(y)
         if labels.shape != found.prediction.shape or not len(labels):
             raise InputError(f"{len(found)} rows, but {len(labels)} labels; give one a row")
         wrong = found.prediction != labels
@@ -175,7 +175,7 @@ class Bundle:
             raise _lacks("require", error) from None
 
         gates = gates_of(demanded, baseline)
-        rows, labels = in_order(x, self._features, "require"), self._classes(np.asarray(y))
+        rows, labels = in_order(x, self._features, "require"), self._classes(y)
         if len(labels) != len(rows) or not len(labels):
             raise InputError(f"{len(rows)} rows, but {len(labels)} labels; give one a row")
         return judged(
@@ -221,18 +221,25 @@ class Bundle:
             'sandbox="allow-scripts"></iframe>'
         )
 
-    def _classes(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """The position of each label's class."""
+    def _classes(self, given: Any) -> npt.NDArray[np.int64]:
+        """The position of each label's class, of labels (n,)."""
+        try:
+            y = np.asarray(given)
+        except ValueError:
+            raise InputError("labels are lists of several lengths; give one a row, (n,)") from None
+        if y.ndim != 1:
+            raise InputError(f"labels have the shape {y.shape}; give one a row, (n,)")
         session = self._session
         by_name = {name: i for i, name in enumerate(session.labels)}
         by_value = {value: i for i, value in enumerate(session.label_values)}
         known: dict[Any, int] = by_name if y.dtype.kind in "OUS" else by_value
-        try:
-            return np.array([known[str(v) if known is by_name else int(v)] for v in y], np.int64)
-        except (KeyError, ValueError) as error:
-            raise InputError(
-                f"label {error.args[0]!r} is of no class; there are {', '.join(map(str, known))}"
-            ) from None
+        labels = [str(v) for v in y] if known is by_name else y.tolist()
+        for label in labels:
+            if label not in known:  # 2.0 is 2, and 2.5 is none
+                raise InputError(
+                    f"label {label!r} is of no class; there are {', '.join(map(str, known))}"
+                )
+        return np.array([known[label] for label in labels], np.int64)
 
 
 def _lacks(what: str, error: ModuleNotFoundError) -> InputError:

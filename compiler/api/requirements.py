@@ -17,6 +17,7 @@ from edgemon.compiler.gates.judging import judge
 from edgemon.compiler.gates.line import Line, require
 from edgemon.compiler.gates.wanted import Gates
 from edgemon.compiler.reporter import Reporter
+from edgemon.runtime.errors import InputError
 
 
 class Warner(Reporter):
@@ -29,6 +30,8 @@ class Warner(Reporter):
 def gates_of(demanded: str, baseline: Bundle | Path | str | None) -> Gates:
     """Raises EdgemonError for what is not understood, and for a baseline that is no whole
     bundle."""
+    if not isinstance(demanded, str):
+        raise InputError(f"what is required is a text, as 'caught>=0.4', not {demanded!r}")
     if isinstance(baseline, Bundle):
         gates = Gates.parse(demanded, baseline.folder, called="the baseline")
     else:

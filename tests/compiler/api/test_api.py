@@ -182,6 +182,31 @@ def test_labels_that_no_class_has(bundle: edgemon.Bundle, rows: Any) -> None:
         bundle.score(rows[0][:2], [1, 12])
     with pytest.raises(InputError, match="3 labels"):
         bundle.score(rows[0][:2], [1, 2, 3])
+    assert bundle.score(rows[0][:2], [1.0, 2.0]).rows == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ([[1], [2]], r"labels have the shape \(2, 1\); give one a row"),
+        ([[1], [2, 3]], "labels are lists of several lengths"),
+        (1, r"labels have the shape \(\)"),
+        ([1.5, 2.5], "label 1.5 is of no class"),  # was cut to 1 in silence
+        ([1.0, float("nan")], "label nan is of no class"),
+    ],
+)
+def test_labels_that_are_no_list_of_whole_numbers(
+    labels: Any, sentence: str, bundle: edgemon.Bundle, rows: Any
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        bundle.score(rows[0][:2], labels)
+    with pytest.raises(InputError, match=sentence):
+        bundle.require(rows[0][:2], labels, "caught>=0")
+
+
+def test_a_demand_that_is_no_text(bundle: edgemon.Bundle, rows: Any) -> None:
+    with pytest.raises(InputError, match="what is required is a text"):
+        bundle.require(*rows, None)  # type: ignore[arg-type]
 
 
 def test_the_bytes_of_a_model_are_a_model(rows: Any, tmp_path: Path) -> None:
