@@ -256,8 +256,9 @@ def compile_(
         int, typer.Option(min=0, max=2**32 - 1, help="Of the split and of everything random.")
     ] = 0,
     workers: Annotated[
-        int, typer.Option(min=0, max=64, help="Processes that run the model (default: 2).")
-    ] = 0,
+        int | None,
+        typer.Option(min=1, max=64, help="Processes that run the model (default: 2)."),
+    ] = None,
     require: Require = "",
     baseline: Baseline = None,
     junit: Junit = None,

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from edgemon.compiler.errors import CompileError
+from edgemon.compiler.taps.unknown import unknown
 from edgemon.runtime.views import COMPANION, ODIN, split
 from edgemon.targets.nearest import choices
 
@@ -211,8 +212,8 @@ def require_taps(text: str, names: Sequence[str], companion: Path | None) -> Non
     for part in filter(None, (p.strip() for p in text.split(","))):
         monitor, equals, rules = part.rpartition("=")
         if equals and monitor not in kinds:
-            known = choices(monitor, dict.fromkeys(kinds))
-            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors{known}")
+            fusions = {AUTO, *names} if MEMBERS.keys() & set(names) else ()
+            raise unknown(part, monitor, dict.fromkeys(kinds), fusions)
         if not equals and set(kinds) <= {*NO_LAYERS}:
             write = " or ".join(f"{kind}={rules}" for kind in kinds)
             raise CompileError(f"--taps {part}: no monitor here reads layers; write {write}")

@@ -11,12 +11,12 @@ from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.companion import CompanionModel, in_view, lacking, read_companion
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors import AUTO, MonitorEstimator
+from edgemon.compiler.taps.unknown import unknown
 from edgemon.runtime.errors import InputError
 from edgemon.runtime.mirror import width_axis
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.runtime.views import COMPANION, MIRROR, PLAIN, SUFFIXES
-from edgemon.targets.nearest import choices
 
 
 def assign_taps(
@@ -31,7 +31,8 @@ def assign_taps(
     analysed = [(e, _analysed(e, model)) for e in estimators]
     analysed += [(m, _analysed(m, model)) for e in estimators for m in e.members]
     readers = [pair for pair in analysed if not pair[0].learns_from_held_out]
-    own = _chosen([e for e, _ in readers], text)
+    fusions = [name for e in estimators if e.members for name in (AUTO, e.kind)]
+    own = _chosen([e for e, _ in readers], text, fusions)
     graph = model.graph
     wanted = [graph.tensors[graph.outputs[0]]]
     for estimator, rules in readers:
@@ -76,15 +77,16 @@ def _require_mirrorable(model: Model, wanted: Sequence[Tensor], preprocess: Prep
         ) from None
 
 
-def _chosen(estimators: Sequence[MonitorEstimator], text: str) -> dict[str, list[str]]:
+def _chosen(
+    estimators: Sequence[MonitorEstimator], text: str, fusions: Sequence[str]
+) -> dict[str, list[str]]:
     """What ``--taps`` says: rules and names, by monitor."""
     own: dict[str, list[str]] = {}
     kinds = list(dict.fromkeys(e.kind for e in estimators))
     for part in filter(None, (p.strip() for p in text.split(","))):
         monitor, separator, rules = part.rpartition("=")
         if separator and monitor not in kinds:
-            known = choices(monitor, kinds)
-            raise CompileError(f"--taps {part}: {monitor!r} is not among the monitors{known}")
+            raise unknown(part, monitor, kinds, fusions)
         readers = [monitor] if separator else [e.kind for e in estimators if e.reads_layers]
         if not readers:
             names = " or ".join(f"{kind}={rules}" for kind in kinds)

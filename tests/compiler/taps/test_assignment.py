@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from edgemon.compiler.commands.named_monitors import require_monitors, require_taps
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.left_out import LeftOut
 from edgemon.compiler.models import open_model
 from edgemon.compiler.monitors import parse
@@ -36,6 +38,22 @@ def test_what_the_model_cannot_give_is_said(tmp_path: Path) -> None:
     assert names.isdisjoint(unavailable)
     assert "more than 256 would not stay small" in unavailable["forest"]
     assert unavailable["boosted_opinion"] == unavailable["forest"]
+
+
+@pytest.mark.parametrize("name", ["auto", "errors"])
+def test_taps_of_a_fusion_are_answered_with_its_signals(
+    name: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    """'errors' is not among the monitors, it said; did you mean 'mirror'?"""
+    model = open_model(tiny(), tmp_path)
+    text = f"{name}=gap+logits"
+    with pytest.raises(CompileError) as late:
+        assign_taps(model, parse("auto"), text, Preprocess())
+    assert f"{name!r} is a fusion" in str(late.value)
+    assert "write SIGNAL=gap+logits, SIGNAL one of msp_t, " in str(late.value)
+    with pytest.raises(CompileError) as early:
+        require_taps(text, require_monitors("auto"), None)
+    assert str(early.value).partition("one of")[0] == str(late.value).partition("one of")[0]
 
 
 @pytest.mark.parametrize("kind", ["errors", "scod", "deepinfer", "pattern"])
