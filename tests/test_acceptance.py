@@ -43,7 +43,7 @@ EVERYTHING = (
     "deepinfer,selfchecker"
 )
 VERIFIED = ("resnet8", "resnet8_float")  # by a second proof, of rows that compile has not proven
-EVERYWHERE = ("resnet8", "resnet8_float", "gtsrb")
+EVERYWHERE = ("resnet8", "gtsrb")  # of codes, and of floats
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -97,7 +97,7 @@ def test_memory_does_not_grow_with_the_rows(shared: Path, tmp_path: Path) -> Non
         assert peaks[10_000][kind] > 0.9 * peaks[20_000][kind]
 
 
-@pytest.mark.parametrize("name", ["BM1", "BM5", "HP1", "PD1"])
+@pytest.mark.parametrize("name", ["BM1", "HP1", "PD1"])
 def test_a_model_with_one_output_unit(name: str, shared: Path, tmp_path: Path) -> None:
     """Two classes, decided at one half; the counts of the study's Table 2."""
     import csv

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.taps.unknown import unknown
-from edgemon.runtime.views import COMPANION, ODIN, split
+from edgemon.runtime.views import COMPANION, ODIN, PLAIN, split
 from edgemon.targets.nearest import choices
 
 
@@ -217,7 +217,9 @@ def require_taps(text: str, names: Sequence[str], companion: Path | None) -> Non
         if not equals and set(kinds) <= {*NO_LAYERS}:
             write = " or ".join(f"{kind}={rules}" for kind in kinds)
             raise CompileError(f"--taps {part}: no monitor here reads layers; write {write}")
-        for view in (split(rule)[1] for rule in rules.split("+")):
+        for base, view in map(split, rules.split("+")):
+            if not base or split(base)[1] != PLAIN:
+                continue  # not a rule with a view: the model's side says how one is written
             if (view == COMPANION and companion is None) or (view == ODIN and "odin" not in names):
                 from edgemon.compiler.models.companion import lacking
 

@@ -37,7 +37,7 @@ from tests.runtime.c_compilers import (
 )
 
 CORPUS = sorted((HERE / "corpus").glob("*.emon"))
-SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "60"))
+SECONDS = int(os.environ.get("EDGEMON_FUZZ_SECONDS", "40"))
 
 
 @pytest.fixture(scope="module")

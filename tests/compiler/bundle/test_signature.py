@@ -139,6 +139,7 @@ def test_keys(key: Path, public: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert "a key is never replaced" in refused("sign", "--key", key, "--new-key")
     assert "name a bundle" in refused("sign", "--key", key)
+    (tmp_path / "monitor.emon").touch()
     assert "make a key with --new-key" in refused("sign", tmp_path, "--key", tmp_path / "no.pem")
     with pytest.raises(EdgemonError, match="a private key; verify takes its public half"):
         public_key(key)

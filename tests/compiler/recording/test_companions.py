@@ -91,7 +91,7 @@ def test_a_companion_that_does_not_fit_is_refused(tiny_data: Path, tmp_path: Pat
     text = tmp_path / "text.tflite"
     text.write_bytes(b"no model" * 8)
     assert "text.tflite" in refused("compile", model, *where, *taps, text)
-    assert "does not exist" in refused("compile", model, *where, *taps, tmp_path / "gone.onnx")
+    assert "cannot be read" in refused("compile", model, *where, *taps, tmp_path / "gone.onnx")
     both = write_joining(tmp_path / "both.onnx")
     unknown = ("--taps", "box=nothing@companion", "--companion")
     assert "it has 'both', 'negative'" in refused("compile", model, *where, *unknown, both)

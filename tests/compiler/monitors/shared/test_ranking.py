@@ -9,6 +9,7 @@ from edgemon.compiler import fitting
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
+from edgemon.compiler.options import RULES
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.compiler.recording.recording import Recording
@@ -54,7 +55,7 @@ def splits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return recorded_splits(folder, request.param, 1500)
 
 
-@pytest.mark.parametrize("rule", fitting.RULES)
+@pytest.mark.parametrize("rule", RULES)
 def test_a_score_that_does_not_vary_is_refused(splits: Splits[Recording], rule: str) -> None:
     with pytest.raises(CompileError, match="useless: its score is the same for all 3,000 fit and"):
         fitting.fit_monitors(
