@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -204,16 +203,20 @@ def test_a_table_of_one_row_and_of_names_that_are_markup(case: Case, tmp_path: P
     ]  # fmt: skip
 
 
-def test_a_wide_table_is_soon_described_and_its_columns_are_counted(
-    case: Case, tmp_path: Path
+def test_a_wide_table_is_described_at_once_and_its_columns_are_counted(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A quantile for each value took minutes."""
     rows = np.random.default_rng(0).normal(size=(300, 5000)).astype(np.float32)
     rows[0, 4321] = 50
     names = tuple(f"gene{i}" for i in range(5000))
     given = given_rows(tmp_path, rows, InputSpec("x", (5000,), "float32"), features=names)
-    start = time.process_time()
+    asked: list[object] = []
+    for name in ("quantile", "nanquantile"):
+        real = getattr(np, name)
+        monkeypatch.setattr(np, name, lambda *a, r=real, **k: asked.append(r) or r(*a, **k))
     found, sees = described(case, given)
-    assert time.process_time() - start < 10  # seconds; a quantile for each value takes minutes
+    assert 0 < len(asked) < 50
     assert (len(sees["columns"]), sees["width"]) == (200, 5000)
     assert found["fit_rows"] == 300
     usual = Usual(flat(given.fit), names)
