@@ -141,12 +141,22 @@ EM_ONCE void channel_means(em_value x, uint32_t channels, em_f32 *out) {
 /* ---- reduce, deviation ------------------------------------------------------------------- */
 
 #if EM_HAS(REDUCE)
+/* One group of all positions, or groups of so many: `group` is what one has of all channels. */
 EM_TABLES(reduce) {
-    c->result.length = em_divisor_of(c->r, c->node, c->x);
-    if (c->result.length == 0) {
+    const em_table *t = em_table_at(&c->r->m, c->node->first_table);
+    if (t->dtype != EM_U32 || t->count < 1 || t->count > 2) {
         return EM_E_TABLE;
     }
-    c->result.bits = c->x.bits + em_width(c->x.length / c->result.length);
+    const em_u32 *shape = (const em_u32 *)em_data_of(&c->r->m, c->node, 0);
+    const uint32_t channels = shape[0];
+    const uint64_t group = t->count == 2 ? (uint64_t)channels * shape[1] : c->x.length;
+    if (channels < 1 || group < 1 || group > c->x.length || c->x.length % (uint32_t)group != 0 ||
+        (uint32_t)group % channels != 0) {
+        return EM_E_TABLE;
+    }
+    const uint32_t positions = (uint32_t)group / channels;
+    c->result.length = c->x.length / positions;
+    c->result.bits = c->x.bits + em_width(positions);
     return EM_OK;
 }
 
@@ -205,12 +215,25 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
     }
 }
 
-/* Of each channel over its positions; of floats the mean. */
-EM_RUN(reduce) {
+/* Of each channel over the positions of one group; of floats the mean. */
+EM_INLINE void reduce_group(em_value x, uint32_t channels, em_i32 *out) {
     if (em_is_f32(x.dtype)) {
-        channel_means(x, node->length, (em_f32 *)out);
+        channel_means(x, channels, (em_f32 *)(void *)out);
     } else {
-        EM_OF_EACH_INT(x.dtype, dtype, reduce_int(dtype, x, node->length, (em_i32 *)out));
+        EM_OF_EACH_INT(x.dtype, dtype, reduce_int(dtype, x, channels, out));
+    }
+}
+
+EM_RUN(reduce) {
+    const em_table *t = em_table_at(m, node->first_table);
+    const uint32_t channels =
+        t->count == 2 ? *(const em_u32 *)em_data_of(m, node, 0) : node->length;
+    const uint32_t length = x.length / (node->length / channels);
+    const uint8_t *data = (const uint8_t *)x.data;
+    for (uint32_t first = 0; first < node->length; first += channels) {
+        const em_value group = {data, x.dtype, length};
+        reduce_group(group, channels, (em_i32 *)out + first);
+        data += (size_t)length * em_size_of(x.dtype);
     }
 }
 #endif

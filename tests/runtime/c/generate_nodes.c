@@ -151,10 +151,12 @@ static void add_reduce(program *p, choices *c, uint32_t op) {
     }
     const value *x = &p->values[i];
     const uint32_t channels = choose_divisor(c, x->length);
-    const uint32_t bits = x->bits + width(x->length / channels);
+    const uint32_t in_groups = choose(c, 2), all = x->length / channels;
+    const uint32_t positions = in_groups ? choose_divisor(c, all) : all;
+    const uint32_t bits = x->bits + width(positions);
     if (x->dtype == EM_F32 || bits <= 30) {
-        add_words(p, &channels, 1);
-        add(p, op, wide(x), channels, i, NONE, bits);
+        add_words(p, (uint32_t[]){channels, positions}, 1 + in_groups);
+        add(p, op, wide(x), x->length / positions, i, NONE, bits);
     }
 }
 

@@ -26,7 +26,9 @@ enum {
     N_CLIP,
     N_CLIP_F32,
     N_SQUARES,
-    N_SQUARES_F32
+    N_SQUARES_F32,
+    N_GROUPED,
+    N_GROUPED_F32
 };
 enum {
     T_INDEX,
@@ -55,7 +57,8 @@ enum {
     T_BITS_F32,
     T_BITS_INDEX_F32,
     T_UPPER = T_BITS + 12,
-    T_UPPER_F32
+    T_UPPER_F32,
+    T_GROUPED
 };
 
 #define VALUE(node) (2u + (uint32_t)(node))
@@ -148,6 +151,15 @@ static void add_squared_error_nodes(void) {
     add_node(&b, SQUARED_ERROR, EM_F32, 1, REALS, VALUE(N_CLIP_F32), 0);
 }
 
+/* One channel, two groups of two positions. */
+static void add_grouped_nodes(void) {
+    const uint32_t channels[] = {1, 2};
+    add_table(&b, EM_U32, 2, channels);
+    add_node(&b, REDUCE, EM_I32, 2, CODES, NONE, 8);
+    add_table(&b, EM_U32, 2, channels);
+    add_node(&b, REDUCE, EM_F32, 2, REALS, NONE, 0);
+}
+
 /* One node wants one number and gets two: set it right here, or leave it as a bad file. */
 static void make(artifact *a) {
     start(&b);
@@ -158,6 +170,7 @@ static void make(artifact *a) {
     add_hamming_nodes();
     add_clip_nodes();
     add_squared_error_nodes();
+    add_grouped_nodes();
     add_monitor(&b, VALUE(N_SELECT), (em_number){.i = 100}, (em_number){.i = 100});
     finish(&b, VALUE(N_EXCEEDS), a);
     set32(FIELD(NODES, N_EXCEEDS_F32, 8), VALUE(N_MAX));
@@ -210,6 +223,10 @@ static void results_by_hand(void) {
     EXPECT_F32(f32(&b, N_CLIP_F32, 3), 1.5f);
     EXPECT(i64(&b, N_SQUARES, 0), 15130);
     EXPECT_F32(f32(&b, N_SQUARES_F32, 0), 6.5f);
+    EXPECT(i32(&b, N_GROUPED, 0), -123);
+    EXPECT(i32(&b, N_GROUPED, 1), 127);
+    EXPECT_F32(f32(&b, N_GROUPED_F32, 0), -0.25f);
+    EXPECT_F32(f32(&b, N_GROUPED_F32, 1), 3.0f);
     EXPECT(result.predicted_class, 1);
     EXPECT(result.verdict, EM_ALARM);
 }
@@ -286,6 +303,16 @@ static void unaligned_tap_is_a_fault(void) {
     X(REDUCE_CHANNELS_3, EM_E_TABLE, set32(CONTENT(T_CHANNELS, 0), 3))                             \
     X(REDUCE_CHANNELS_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_CHANNELS, 0), EM_F32))              \
     X(REDUCE_BITS, EM_E_BITS, set16(FIELD(NODES, N_REDUCE, 22), 7))                                \
+    X(GROUPED_CHANNELS_0, EM_E_TABLE, set32(CONTENT(T_GROUPED, 0), 0))                             \
+    X(GROUPED_POSITIONS_0, EM_E_TABLE, set32(CONTENT(T_GROUPED, 4), 0))                            \
+    X(GROUPED_POSITIONS_3, EM_E_TABLE, set32(CONTENT(T_GROUPED, 4), 3))                            \
+    X(GROUPED_POSITIONS_5, EM_E_TABLE, set32(CONTENT(T_GROUPED, 4), 5))                            \
+    X(GROUPED_BEYOND_32_BITS, EM_E_TABLE, set32(CONTENT(T_GROUPED, 0), 2),                         \
+      set32(CONTENT(T_GROUPED, 4), 0x80000001))                                                    \
+    X(GROUPED_COUNT, EM_E_TABLE, set32(FIELD(TABLES, T_GROUPED, 8), 3))                            \
+    X(GROUPED_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_GROUPED, 0), EM_I32))                       \
+    X(GROUPED_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_GROUPED, 4), 1))                             \
+    X(GROUPED_BITS, EM_E_BITS, set16(FIELD(NODES, N_GROUPED, 22), 9))                              \
     X(AFFINE_WEIGHT_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_WEIGHT_F32, 0), EM_I32))              \
     X(AFFINE_BIAS_DTYPE, EM_E_TABLE, set16(FIELD(TABLES, T_BIAS, 0), EM_F32))                      \
     X(AFFINE_LENGTH, EM_E_NODE, set32(FIELD(NODES, N_AFFINE, 4), 1))                               \

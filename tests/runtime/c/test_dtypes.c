@@ -43,19 +43,26 @@ static uint32_t add_input(em_dtype dtype, uint32_t n) {
     return add_node(&b, GATHER, EM_I32, n, 0, NONE, 15);
 }
 
-static void reduce(em_dtype dtype) {
+/* One group of all positions (the table then has one entry), or groups of so many. */
+static void reduce(em_dtype dtype, uint32_t positions) {
     const em_dtype tap = dtype == EM_I32 ? EM_I16 : dtype;
-    const uint32_t x = add_input(dtype, LENGTH), channels = CHANNELS;
-    add_table(&b, EM_U32, 1, &channels);
-    const uint32_t node = add_node(&b, REDUCE, EM_I32, CHANNELS, x, NONE, bits_of(tap) + 8) - 1;
+    const uint32_t x = add_input(dtype, LENGTH), groups = POSITIONS / positions;
+    add_table(&b, EM_U32, groups == 1 ? 1 : 2, (uint32_t[]){CHANNELS, positions});
+    uint32_t width = 0;
+    while (1u << width < positions) {
+        width++;
+    }
+    const uint32_t node =
+        add_node(&b, REDUCE, EM_I32, groups * CHANNELS, x, NONE, bits_of(tap) + width) - 1;
     const em_tap given = integer_tap(tap, LENGTH);
     EXPECT(run(&b, &given), EM_OK);
-    for (uint32_t c = 0; c < CHANNELS; c++) {
+    for (uint32_t k = 0; k < groups * CHANNELS; k++) {
+        const uint32_t g = k / CHANNELS, c = k % CHANNELS;
         int32_t sum = 0;
-        for (uint32_t p = 0; p < POSITIONS; p++) {
-            sum += code(tap, p * CHANNELS + c);
+        for (uint32_t p = 0; p < positions; p++) {
+            sum += code(tap, (g * positions + p) * CHANNELS + c);
         }
-        EXPECT(i32(&b, node, c), sum);
+        EXPECT(i32(&b, node, k), sum);
     }
 }
 
@@ -129,7 +136,9 @@ static void floats_are_moved_as_they_are(void) {
 void test_dtypes(void) {
     static const em_dtype dtypes[] = {EM_I8, EM_U8, EM_I16, EM_I32};
     for (uint32_t i = 0; i < 4; i++) {
-        reduce(dtypes[i]);
+        reduce(dtypes[i], POSITIONS);
+        reduce(dtypes[i], 35);
+        reduce(dtypes[i], 1);
         deviation(dtypes[i]);
         affine(dtypes[i]);
     }
