@@ -139,7 +139,7 @@ def compile_bundle(
         emitted = _emit(
             recorder, tapped, target, classes, fitted, recorded, kernels, watched, options, reporter
         )
-        proof = _prove(fitted, emitted, recorder, tapped, splits, recorded, reporter)
+        proof = _prove(fitted, emitted, recorder, splits, recorded, reporter)
         with reporter.stage("measuring the last bits"):
             last_bits = _last_bits(fitted, recorder, tapped, recorded, splits, kernels)
         results = manifests.results(
@@ -274,8 +274,8 @@ def _emit(
 
 
 def _prove(
-    fitted: Fitted, emitted: _Emitted, recorder: Recorder, tapped: TappedModel,
-    splits: Splits[Dataset], recorded: Recorded, reporter: Reporter,
+    fitted: Fitted, emitted: _Emitted, recorder: Recorder, splits: Splits[Dataset],
+    recorded: Recorded, reporter: Reporter,
 ) -> measured.Proof:  # fmt: skip
     held_out = (
         block
@@ -285,7 +285,7 @@ def _prove(
     with reporter.stage("proving") as progress:
         proof = prove(emitted.artifact, emitted.onnx, held_out, progress)
         proof.require()
-        return {**proof.to_json(), **recorder.compare_outputs(tapped, splits.test)}
+        return {**proof.to_json(), **recorder.compare_outputs(recorded.all.test, splits.test)}
 
 
 def _last_bits(

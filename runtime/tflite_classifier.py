@@ -9,7 +9,6 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -136,6 +135,8 @@ class TfliteClassifier(Classifier):
 
     @staticmethod
     def backend() -> str:
+        from importlib.metadata import PackageNotFoundError, version  # slow to import
+
         for module, package in (
             ("ai_edge_litert", "ai-edge-litert"),
             ("tflite_runtime", "tflite-runtime"),

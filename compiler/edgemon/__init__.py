@@ -8,7 +8,6 @@ one. What takes time to import is imported when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from edgemon.compiler.errors import RequirementError
     from edgemon.runtime.errors import EdgemonError
 
-__version__ = version("edgemon")
+__version__: str
 __all__ = [
     "Bundle",
     "EdgemonError",
@@ -41,6 +40,10 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # slow to import, and each worker would
+
+        return version("edgemon")
     if name not in _WHERE:
         raise AttributeError(f"module 'edgemon' has no attribute {name!r}")
     try:

@@ -113,7 +113,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     rows = RowFile.open(Path(job["rows"])).read(np.arange(job["start"], job["stop"]))
     row_bytes = x.row_bytes + sum(file.row_bytes for _, file in taps)
     size = max(1, BLOCK_BYTES // row_bytes)
-    reporter = _Reporter()
+    reporter, started_s = _Reporter(), time.process_time()
     for first in range(0, len(rows), size):
         block = rows[first : first + size]
         at = np.arange(job["start"] + first, job["start"] + first + len(block))
@@ -130,7 +130,8 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         for (_, file), values in zip(taps, out, strict=True):
             file.write(at[0], values)
         predicted.write(at[0], classes)
-    return {"rows": len(rows), "peak_bytes": _peak_bytes()}
+    took_s = time.process_time() - started_s
+    return {"rows": len(rows), "peak_bytes": _peak_bytes(), "seconds": took_s}
 
 
 def answers(job: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ impossible values of every tap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,24 @@ def neighbours(program: Program, base: TapRows) -> Iterator[TapRows]:
             yield from OPS[node.op].edges(Around(program, node, base))
     yield from _around_decisions(program, base)
     yield from _extremes(program, base)
+
+
+def gathered(blocks: Iterable[TapRows], base: TapRows) -> Iterator[TapRows]:
+    """The same rows in the same order, in blocks as large as one may be beside these base rows:
+    what an evaluation costs beside its rows is paid once for many."""
+    most, kept, count = _block(base), list[TapRows](), 0
+    for rows in blocks:
+        if kept and count + len(rows[0]) > most:
+            yield _joined(kept)
+            kept, count = [], 0
+        kept.append(rows)
+        count += len(rows[0])
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(blocks: list[TapRows]) -> TapRows:
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 class Around:
@@ -103,8 +121,10 @@ def _replaced(base: TapRows, tap: int, x: Array) -> Iterator[TapRows]:
 
 def _around_decisions(program: Program, base: TapRows) -> Iterator[TapRows]:
     """The rows whose scores lie nearest to each threshold, and those with each element of their
-    taps moved by one step."""
+    taps moved by one step. Each tap of a row is moved once, to however many thresholds the row is
+    near: all monitors are evaluated on what comes of it."""
     values, _ = reference.run_device(program, base)
+    moved = set[tuple[int, int]]()
     for monitor in program.monitors:
         used = [i for i, t in enumerate(program.taps) if t in program.only(monitor.name).taps]
         score = values[monitor.score][:, 0]
@@ -112,15 +132,19 @@ def _around_decisions(program: Program, base: TapRows) -> Iterator[TapRows]:
             for side in (score < threshold, score == threshold, score > threshold):
                 rows = np.flatnonzero(side)
                 distance = np.abs(score[rows].astype(np.float64) - threshold)
-                for row in rows[np.argsort(distance, kind="stable")[:NEAREST]]:
-                    yield from _steps([x[row : row + 1] for x in base], used)
+                for row in rows[np.argsort(distance, kind="stable")[:NEAREST]].tolist():
+                    new = [tap for tap in used if (row, tap) not in moved]
+                    moved.update((row, tap) for tap in new)
+                    yield from _steps([x[row : row + 1] for x in base], new)
 
 
 def _steps(row: TapRows, taps: list[int]) -> Iterator[TapRows]:
+    if taps:
+        yield row
     for tap in taps:
         x = row[tap][0]
-        elements = _moved(x.size)
-        yield from _varied(row, tap, {d: beside(x[d], x.dtype) for d in elements})
+        steps = {d: [v for v in beside(x[d], x.dtype) if v != x[d]] for d in _moved(x.size)}
+        yield from _varied(row, tap, steps)
 
 
 def _moved(length: int) -> list[int]:

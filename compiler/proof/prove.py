@@ -19,7 +19,7 @@ from edgemon.compiler.emit.flat import Artifact, read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.program.neighbours import TapRows, neighbours
+from edgemon.compiler.program.neighbours import TapRows, gathered, neighbours
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference
 from edgemon.compiler.reporter import Progress
@@ -92,7 +92,8 @@ def prove(
     # Last a row of zeros, for where there is no other to start from.
     base.append([np.zeros((1, t.length), t.dtype) for t in program.taps])
     finite = _finite([np.concatenate(parts) for parts in zip(*base, strict=True)])
-    for rows in neighbours(program, [x[:most] for x in finite]):
+    start = [x[:most] for x in finite]
+    for rows in gathered(neighbours(program, start), start):
         _compare(proof, program, others, rows, "threshold neighbour")
         proof.neighbours += len(rows[0])
         if progress:

@@ -30,6 +30,7 @@ Labels = npt.NDArray[np.int64]
 SAMPLE = 500  # rows of the first look at the accuracy
 FEW_ROWS = 128  # on which taps are tried
 OUTPUT_ROWS = 1000  # rows on which the tapped model's own output must equal the original's
+WORKER_S = 0.25  # of work, for which a further worker is worth its start
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +65,28 @@ class Recorder:
         self.classes, self.labels = classes, classes.map
         self.workers, self.seed = workers, seed
         self.own_labels: own_labels.OwnLabels | None = None  # known after ``look``
+        self._looked_at: tuple[Dataset, Recording] | None = None  # by ``look``, without taps
+        self._row_s: float | None = None  # what a row of the last recording took
 
     def record(
         self, tapped: TappedModel, data: Dataset, progress: Progress | None = None, *,
         kernels: str = "",
     ) -> Recording:  # fmt: skip
-        return record(
+        found = record(
             tapped, data, preprocess=self.preprocess, input=self.model.input,
             labels=self.labels, kernels=kernels or self.kernels,
-            scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self.workers,
+            scratch=Path(tempfile.mkdtemp(dir=self.scratch)), workers=self._worth(len(data)),
             progress=progress,
         )  # fmt: skip
+        self._row_s = found.row_s
+        return found
+
+    def _worth(self, rows: int) -> int:
+        """How many workers so many rows are worth: one takes as long to start as small models
+        take for thousands of rows."""
+        if self._row_s is None:
+            return self.workers
+        return max(1, min(self.workers, int(rows * self._row_s / WORKER_S)))
 
     def settle(self, data: Dataset, given: float | None) -> Decision | None:
         """Settles how the model's only output unit decides (see ``models.decision``), and says so;
@@ -103,6 +115,7 @@ class Recorder:
         level."""
         sample = splits.test.take(self._sample(splits.test))
         first = self.record(self.model.untapped(), sample)
+        self._looked_at = sample, first
         if first.labels is None:
             raise CompileError("the data has no labels; a monitor cannot be fitted without them")
         (images,) = sample.blocks(len(sample))
@@ -124,7 +137,8 @@ class Recorder:
     def _answers(self, data: Dataset, chosen: Sequence[Way]) -> Labels:
         return answers(
             self.model.untapped(), data, [way.preprocess for way in chosen],
-            input=self.model.input, kernels=self.kernels, workers=self.workers,
+            input=self.model.input, kernels=self.kernels,
+            workers=self._worth(len(data) * len(chosen)),
         )  # fmt: skip
 
     def _others(self, splits: Splits[Dataset]) -> list[Dataset]:
@@ -162,23 +176,29 @@ class Recorder:
         """Of how many of a few rows do taps of these tensors, the output first, change the
         output?"""
         sample = data.take(self._sample(data)[:FEW_ROWS])
-        before = self._output_bytes(self.model.untapped(), sample)
+        before = self._untapped_bytes(sample)
 
         def changed(tensors: Sequence[Tensor]) -> int:
             path = self.scratch / f"tried.{self.model.tapped_name}"
             tapped = self.model.with_taps(tuple(tensors), path)
-            return int((self._output_bytes(tapped, sample) != before).any(axis=1).sum())
+            return int((_output_bytes(self.record(tapped, sample)) != before).any(axis=1).sum())
 
         return changed
 
-    def _output_bytes(self, tapped: TappedModel, data: Dataset) -> npt.NDArray[np.uint8]:
-        found = self.record(tapped, data)
-        return np.asarray(found.codes(tapped.taps[0].name)).view(np.uint8)
+    def _untapped_bytes(self, data: Dataset) -> npt.NDArray[np.uint8]:
+        if self._looked_at is not None:
+            sample, found = self._looked_at
+            if sample.x == data.x and np.array_equal(sample.rows[: len(data)], data.rows):
+                return _output_bytes(found.take(np.arange(len(data))))
+        return _output_bytes(self.record(self.model.untapped(), data))
 
-    def compare_outputs(self, tapped: TappedModel, data: Dataset) -> schema.OutputParity:
-        """Does tapping leave the model's own output as it was, bit for bit?"""
-        sample = data.take(np.arange(min(OUTPUT_ROWS, len(data))))
-        before, after = (self._output_bytes(m, sample) for m in (self.model.untapped(), tapped))
+    def compare_outputs(self, recorded: Recording, data: Dataset) -> schema.OutputParity:
+        """Does tapping leave the model's own output as it was, bit for bit? ``recorded``: the rows
+        of ``data``, in their order, by the model with the bundle's taps, or with more of which
+        ``compare_taps`` found that they change nothing."""
+        sample = np.arange(min(OUTPUT_ROWS, len(data)))
+        before = self._untapped_bytes(data.take(sample))
+        after = _output_bytes(recorded.take(sample))
         different = int((before != after).any(axis=1).sum())
         if different:
             raise ParityError(
@@ -187,6 +207,11 @@ class Recorder:
                 "it, and in a quantised model the quantised tensor"
             )
         return {"output_rows": len(sample), "output_mismatches": different}
+
+
+def _output_bytes(recorded: Recording) -> npt.NDArray[np.uint8]:
+    """(n, bytes) of the model's output, which is the first tap."""
+    return np.asarray(recorded.codes(recorded.taps[0].name)).view(np.uint8)
 
 
 def settled(

@@ -43,6 +43,7 @@ class Recording:
     labels: npt.NDArray[np.int64] | None
     n_classes: int
     worker_peak_bytes: int = 0  # resident memory of the largest worker, 0 where unknown
+    row_s: float = 0.0  # processor time of a row, 0 where unknown
     groups: Groups | None = None
     changed: npt.NDArray[np.bool_] | None = None
 
@@ -180,6 +181,7 @@ def record(
         classes,
         len(labels),
         max(int(answer["peak_bytes"]) for answer in answers),
+        sum(float(answer["seconds"]) for answer in answers) / max(1, count),
         data.groups,
     )
 

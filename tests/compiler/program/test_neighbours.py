@@ -8,7 +8,8 @@ import pytest
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.forest import Forest
 from edgemon.compiler.program.grids import beside
-from edgemon.compiler.program.neighbours import neighbours
+from edgemon.compiler.program.ir import Builder, Monitor, Tap
+from edgemon.compiler.program.neighbours import gathered, neighbours
 from edgemon.compiler.program.quantise import quantise
 from tests.compiler.programs import DTYPES, real_program, rows_of, taps_of
 
@@ -55,3 +56,35 @@ def test_box_bounds_are_met_with_their_class_predicted() -> None:
     assert (scores == 0).any(), "some row lies exactly on a face"
     assert (scores > 0).any()
     assert (scores < 0).any()
+
+
+def around_the_largest(monitors: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Rows, and all that are made of them: around thresholds of the same score."""
+    b = Builder([Tap("output", "int8", 3, 0.5, 0)])
+    largest = b.node("max", 0)
+    judges = [Monitor(f"m{i}", largest, 4, 4) for i in range(monitors)]
+    program = b.program(b.node("argmax", 0), judges)
+    x = np.array([[1, 2, 3], [2, 3, 4], [4, 5, 6]], np.int8)
+    return [x], [rows[0] for rows in neighbours(program, [x])]
+
+
+def test_a_row_near_the_thresholds_of_several_monitors_is_moved_once() -> None:
+    """A third of the rows around decisions was the row itself, once an element, and it all came
+    again with each monitor."""
+    (x,), one = around_the_largest(1)
+    made = np.concatenate(one)
+    np.testing.assert_array_equal(np.concatenate(around_the_largest(3)[1]), made)
+    for row in x:
+        assert (made == row).all(axis=1).sum() == 1
+        for step in np.concatenate([np.eye(3, dtype=np.int8), -np.eye(3, dtype=np.int8)]):
+            assert (made == row + step).all(axis=1).sum() == 1
+
+
+def test_gathered_blocks_hold_the_same_rows_in_fewer_blocks() -> None:
+    base, blocks = around_the_largest(1)
+    many = [[x] for x in blocks for _ in range(300)]
+    found = list(gathered(iter(many), base))
+    joined = np.concatenate([x for (x,) in many])
+    np.testing.assert_array_equal(np.concatenate([x for (x,) in found]), joined)
+    assert max(len(x) for (x,) in found) <= 2048
+    assert len(found) <= -(-len(joined) // (2048 - max(map(len, blocks))))
