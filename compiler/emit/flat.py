@@ -152,8 +152,11 @@ def write(artifact: Artifact) -> bytes:
         body += _padded(content)
         offset = start + len(body)
     sha = bytes.fromhex(artifact.model_sha256)
-    newest = max(OPS[node.op].number for node in program.nodes)
-    minor = MINOR if companions or newest > NEWEST_BEFORE else BEFORE
+    new = any(
+        OPS[node.op].number > NEWEST_BEFORE or (node.op == "reduce" and node.tables[0].size > 1)
+        for node in program.nodes
+    )
+    minor = MINOR if companions or new else BEFORE
     fields = (MAGIC, MAJOR, minor, CANARY, offset, len(sections), 0)
     rest = index + body
     crc = zlib.crc32(rest, zlib.crc32(sha, zlib.crc32(HEADER.pack(*fields, 0, sha)[:28])))

@@ -219,7 +219,9 @@ class Model(ABC):
             return replace(tap, decides_above=self.decides_above)
         if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
             return tap  # an image is its pixels, not its mean brightness
-        return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1)
+        places = [n for i, n in enumerate(tensor.shape) if i not in (0, axis % len(tensor.shape))]
+        rows = next((n for n in places if n > 1), 1)
+        return replace(tap, channels=tensor.shape[axis], channels_first=axis == 1, map_rows=rows)
 
     def _holds_probabilities(self, tensor: Tensor) -> bool:
         last = head(self.graph)

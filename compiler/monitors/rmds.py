@@ -60,10 +60,7 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         if self.pool > 1:
             of_row = pooling.WIDE_WEIGHTS * (recording.width(self.taps) // self.pool)
         else:
-            of_row = sum(
-                b.tap.width * pooling.weight_bytes(recording, [b.tap.name])
-                for b in self._blocks(recording.taps)
-            )
+            of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
         return of_row * kept + 4 * kept * recording.n_classes
 
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:

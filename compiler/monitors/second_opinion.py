@@ -22,7 +22,6 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
-from edgemon.compiler.monitors.shared import pooling
 from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold, odds_against
 from edgemon.compiler.monitors.shared.vectors import Block, blocks_of, log_odds_against, values_of
 from edgemon.compiler.program.ir import Builder, Tap
@@ -33,11 +32,23 @@ from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # inverse strengths, the strongest first
+PENALTIES = (
+    0.1,
+    0.2,
+    0.4,
+    0.8,
+    1.6,
+    3.2,
+    6.4,
+    12.8,
+    25.6,
+)  # inverse strengths, the strongest first
 UNCHOSEN = 0.3  # where too few errors tell which is better
 MOST_GIVEN = 0.002  # of the AUROC for a stronger penalty: few errors have a large standard error
-TOLERANCE = 1e-3  # of the gradient, at which the regression ends
+TOLERANCE = 1e-4  # of the gradient, at which the regression ends: with 1e-3 the worth of a penalty
+# depends on where it happened to stop
 FEWEST_ROWS = 2  # of a class, from which a covariance is learned
+BANDS, MOST_BANDS = 8, 64  # of the last map
 NO_CLASS = -30.0  # log-probability (nats) of a class without fit rows
 
 
@@ -60,6 +71,7 @@ class LinearOpinion(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
     needs: ClassVar[Needs] = Needs.CLASSES
+    most_bands = 1  # of a feature map, in each of which channels have means of their own
 
     weight_: Floats
     bias_: Floats
@@ -70,10 +82,7 @@ class LinearOpinion(MonitorEstimator):
         self.seed = seed
 
     def least_bytes(self, recording: Recording) -> int:
-        of_row = sum(
-            b.tap.width * pooling.weight_bytes(recording, [b.tap.name])
-            for b in self._blocks(recording.taps)
-        )
+        of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
         return recording.n_classes * of_row
 
     def smaller(self, recording: Recording) -> MonitorEstimator | None:  # noqa: ARG002
@@ -89,7 +98,7 @@ class LinearOpinion(MonitorEstimator):
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
         taps = {tap.name: tap for tap in known}
         logits = next((n for n in self.taps if taps[n].probabilities), "")
-        return blocks_of([taps[name] for name in self.taps], logits=logits)
+        return blocks_of([taps[name] for name in self.taps], logits=logits, bands=self.most_bands)
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels of at least two classes. Learns from the labels, never from the model's
@@ -120,8 +129,8 @@ class LinearOpinion(MonitorEstimator):
         learnable = self._learnable(x, labels)
         x, labels = x[learnable], labels[learnable]
         scaler = StandardScaler()
-        codes = np.concatenate([np.full(b.tap.width, b.tap.step) for b in self.blocks_])
-        share = np.concatenate([np.full(b.tap.width, b.tap.width**-0.5) for b in self.blocks_])
+        codes = np.concatenate([np.full(b.width, b.tap.step) for b in self.blocks_])
+        share = np.concatenate([np.full(b.width, b.width**-0.5) for b in self.blocks_])
         scaler.fit(x)
         # No feature is spread wider than its tap's codes are apart: what other kernels change.
         scaler.scale_ = np.maximum(scaler.scale_, codes)
@@ -145,7 +154,7 @@ class LinearOpinion(MonitorEstimator):
         return np.asarray(scores.argmax(axis=1))
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        widths = [block.tap.width for block in self.blocks_]
+        widths = [block.width for block in self.blocks_]
         weights = np.split(self.weight_, np.cumsum(widths)[:-1], axis=1)
         biases = [self.bias_, *(np.zeros_like(self.bias_) for _ in weights[1:])]
         scores = -1
@@ -160,7 +169,9 @@ class LinearOpinion(MonitorEstimator):
     def details(self) -> dict[str, Any]:
         return {
             "features": int(self.weight_.shape[1]),
-            "blocks": [{"tap": b.tap.name, "of": b.statistic} for b in self.blocks_],
+            "blocks": [
+                {"tap": b.tap.name, "of": b.statistic, "bands": b.bands} for b in self.blocks_
+            ],
             "weights": int(self.weight_.size),
             "accuracy_on_fit_rows": self.accuracy_,
             "rule": self.rule,
@@ -170,7 +181,8 @@ class LinearOpinion(MonitorEstimator):
 
 class SecondOpinionMonitor(LinearOpinion):
     """Multinomial logistic regression on the logits, the features in front of them, and the spatial
-    deviations of the last feature map, with a ridge penalty.
+    deviations of the last feature map, with a ridge penalty. Of that map it reads means of channels
+    in up to ``bands`` horizontal bands: what is above in an image differs from what is below.
 
     Each of these blocks has the same variance as a whole, so that one penalty weighs few logits and
     many features alike (block scaling: Westerhuis, Kourti, MacGregor, J. Chemometrics 1998). Its
@@ -185,6 +197,29 @@ class SecondOpinionMonitor(LinearOpinion):
         "a linear probe of the hidden layers (Alain, Bengio, ICLR workshop 2017) that judges "
         "the answer"
     )
+
+    limits: ClassVar[dict[str, tuple[float, float]]] = {"bands": (1, MOST_BANDS)}
+
+    def __init__(
+        self, taps: tuple[str, ...] = (), rule: str = "mcc", bands: int = BANDS, seed: int = 0
+    ) -> None:
+        super().__init__(taps, rule, seed)
+        self.bands = bands
+
+    @property
+    def most_bands(self) -> int:  # type: ignore[override]
+        return self.bands
+
+    def smaller(self, recording: Recording) -> MonitorEstimator | None:
+        """With fewer bands, then without the last of several layers."""
+        bands = max(b.bands for b in self._blocks(recording.taps))
+        if bands == 1:
+            return super().smaller(recording)
+        return self.__class__(**{**self.get_params(deep=False), "bands": bands // 2})
+
+    @property
+    def stored_as(self) -> str:
+        return super().stored_as + f", {self.bands} bands" * (self.bands > 1)
 
     def analyse(self, model: Model) -> Analysis:
         """The last map where there is one, and the logits where they are fewer than the features:
@@ -202,8 +237,9 @@ class SecondOpinionMonitor(LinearOpinion):
         self.penalty_ = self._penalty(x, labels, recording)
 
     def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
-        model = LogisticRegression(C=self.penalty_, max_iter=300, tol=TOLERANCE).fit(x, labels)
-        return np.asarray(model.coef_), np.asarray(model.intercept_)
+        model = LogisticRegression(C=self.penalty_, max_iter=300, tol=TOLERANCE)
+        model.fit(x.astype(np.float32), labels)  # half the time
+        return model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
 
     def _penalty(self, x: Floats, labels: Integers, recording: Recording) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
@@ -229,8 +265,10 @@ class SecondOpinionMonitor(LinearOpinion):
             self.penalty_ = penalty
             odds = odds_against(self._classify(x[learn], labels[learn], x[judge]), predicted[judge])
             found[penalty] = float(roc_auc_score(wrong[judge], odds))
-        enough = max(found.values())
-        enough -= min(MOST_GIVEN, auroc_error(enough, errors, len(judge) - errors))
+            best = max(found.values())
+            enough = best - min(MOST_GIVEN, auroc_error(best, errors, len(judge) - errors))
+            if found[penalty] < enough:  # weaker ones are worse still, and take the longest
+                break
         return next(penalty for penalty, auroc in found.items() if auroc >= enough)
 
     def details(self) -> dict[str, Any]:

@@ -45,8 +45,9 @@ class Tap:
     """A tensor that monitors read, flattened; real value = scale * (code - zero_point).
 
     ``view``: of which inference, "plain" or another of ``runtime.views``. ``channels``: of a
-    feature map the number of its channels, which lie on its last axis unless ``channels_first``; 0
-    for a vector. Monitors lower by it; an artifact does not hold it. ``decides_above``: of a
+    feature map the number of its channels, which lie on its last axis unless ``channels_first``,
+    and ``map_rows`` those of its rows, whose positions lie one behind the other; 0 for a vector.
+    Monitors lower by them; an artifact does not hold them. ``decides_above``: of a
     model's only output unit, the real value above which it means class 1. ``probabilities``: are
     they those of the classes, and no logits?
     """
@@ -59,6 +60,7 @@ class Tap:
     view: str = PLAIN
     channels: int = field(default=0, compare=False)
     channels_first: bool = field(default=False, compare=False)
+    map_rows: int = field(default=0, compare=False)
     decides_above: float = field(default=0.5, compare=False)
     probabilities: bool = field(default=False, compare=False)
 
@@ -191,9 +193,10 @@ class Builder:
         """Value id of the tap with this tensor name."""
         return next(i for i, t in enumerate(self.taps) if t.name == name)
 
-    def features(self, name: str, statistic: str = MEAN) -> int:
-        """Value id of the tap's features, (width,): its elements, or of a feature map a statistic
-        of each channel, ``MEAN`` or ``DEVIATION``. Same as ``Recording.features``."""
+    def features(self, name: str, statistic: str = MEAN, bands: int = 1) -> int:
+        """Value id of the tap's features, (bands * width,): its elements, or of a feature map a
+        statistic of each channel, ``DEVIATION``, or ``MEAN`` in each of so many bands of rows
+        (which divide the rows). Same as ``Recording.features``."""
         id_ = self.tap(name)
         tap = self.taps[id_]
         if not tap.channels:
@@ -202,7 +205,8 @@ class Builder:
             last = np.arange(tap.length, dtype=np.uint32).reshape(tap.channels, -1).T.ravel()
             id_ = self.node("gather", id_, tables=[last])
         op = {MEAN: "reduce", DEVIATION: "deviation"}[statistic]
-        return self.node(op, id_, tables=[np.array([tap.channels], np.uint32)])
+        of_band = [tap.length // tap.channels // bands] if bands > 1 else []
+        return self.node(op, id_, tables=[np.array([tap.channels, *of_band], np.uint32)])
 
     def node(self, op: str, *inputs: int, tables: Sequence[Array] = ()) -> int:
         """Add a node, or find the equal one; returns its value id. Raises on a type error."""

@@ -64,22 +64,25 @@ class Recording:
         return self.tap(name).values(self.codes(name, rows))
 
     def features(
-        self, name: str, rows: npt.ArrayLike | None = None, statistic: str = MEAN
+        self, name: str, rows: npt.ArrayLike | None = None, statistic: str = MEAN, bands: int = 1
     ) -> npt.NDArray[np.float64]:
-        """(n, width): the tap's real values, or of a feature map a statistic of each channel over
-        its positions. Same as ``Builder.features``; the maps are read some rows at a time."""
+        """(n, bands * width): the tap's real values, or of a feature map a statistic of each
+        channel over the positions of each band. Same as ``Builder.features``; the maps are read
+        some rows at a time."""
         tap = self.tap(name)
         if not tap.channels:
             return self.values(name, rows)
         index = np.arange(len(self)) if rows is None else np.arange(len(self))[np.asarray(rows)]
         of = np.std if statistic == DEVIATION else np.mean
-        found = np.empty((len(index), tap.channels))
+        found = np.empty((len(index), bands * tap.channels))
         step = max(1, BLOCK_ELEMENTS // tap.length)
-        shape = (tap.channels, -1) if tap.channels_first else (-1, tap.channels)
         for start in range(0, len(index), step):
             block = self.values(name, index[start : start + step])
-            maps = block.reshape(len(block), *shape)
-            found[start : start + step] = of(maps, axis=2 if tap.channels_first else 1)
+            if tap.channels_first:
+                maps = block.reshape(len(block), tap.channels, bands, -1).transpose(0, 2, 3, 1)
+            else:
+                maps = block.reshape(len(block), bands, -1, tap.channels)
+            found[start : start + step] = of(maps, axis=2).reshape(len(block), -1)
         return found
 
     def width(self, names: Sequence[str]) -> int:

@@ -190,7 +190,8 @@ def _gather(c: Case) -> list[int]:
 
 
 def _reduce(c: Case) -> list[int]:
-    return [c.b.node("reduce", c.x, tables=[np.array([k], np.uint32)]) for k in (6, 18, 1)]
+    shapes = ([6], [18], [1], [6, 2], [3, 1], [1, 9], [2, 9])  # channels, positions of a group
+    return [c.b.node("reduce", c.x, tables=[np.array(s, np.uint32)]) for s in shapes]
 
 
 def _deviation(c: Case) -> list[int]:

@@ -12,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.shared.vectors import joined, joined_values
+from edgemon.compiler.monitors.shared.vectors import (
+    SHORT_WEIGHTS,
+    WIDE_WEIGHTS,
+    joined,
+    joined_values,
+)
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
@@ -21,7 +26,6 @@ Floats = npt.NDArray[np.float64]
 LIMITS = (1.0, float(1 << 20))  # of the setting ``pool``
 FEWEST = 16  # means, with which a monitor still sees something
 NARROW = 64  # means, which are pooled no further while there is something else to give up
-SHORT_WEIGHTS, WIDE_WEIGHTS = 2, 4  # bytes: of integers, of floats
 
 
 def pooled_values(recording: Recording, taps: Sequence[str], pool: int) -> Floats:

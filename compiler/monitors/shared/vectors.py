@@ -10,8 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.program.ir import DEVIATION, MEAN, Builder, Tap
+from edgemon.compiler.program.ops.dense import WIDEST_AFFINE
+from edgemon.compiler.program.ops.op import TAP_BITS
+from edgemon.compiler.program.ops.tables import width
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
+SHORT_WEIGHTS, WIDE_WEIGHTS = 2, 4  # bytes: of integers, of floats
 LEAST_PROBABILITY = 2.0**-40  # is added to each, so that 0 has a logarithm
 
 Floats = npt.NDArray[np.float64]
@@ -20,40 +24,69 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class Block:
     """Features of one tap: its elements, the logarithms of its probabilities, or of a feature map a
-    statistic of each channel."""
+    statistic of each channel, means also in each of several bands of rows."""
 
     tap: Tap
     statistic: str = MEAN
+    bands: int = 1
 
     def values(self, recording: Recording, rows: npt.ArrayLike | None = None) -> Floats:
-        """(n, ``tap.width``): same as ``lower``."""
-        x = recording.features(self.tap.name, rows, self.statistic)
+        """(n, ``width``): same as ``lower``."""
+        x = recording.features(self.tap.name, rows, self.statistic, self.bands)
         return np.log(x + LEAST_PROBABILITY) if self.logarithms else x
 
     def lower(self, builder: Builder) -> int:
         """Value id of the features."""
-        id_ = builder.features(self.tap.name, self.statistic)
+        id_ = builder.features(self.tap.name, self.statistic, self.bands)
         return _log_probabilities(builder, id_) if self.logarithms else id_
+
+    @property
+    def width(self) -> int:
+        return self.bands * self.tap.width
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a weight of these features, at least: wide sums of codes become floats."""
+        if self.tap.dtype == "float32":
+            return WIDE_WEIGHTS
+        bits = TAP_BITS[self.tap.dtype]
+        if self.tap.channels and self.statistic == MEAN:
+            bits += width(self.tap.length // (self.tap.channels * self.bands))
+        return WIDE_WEIGHTS if bits > WIDEST_AFFINE or self.logarithms else SHORT_WEIGHTS
 
     @property
     def logarithms(self) -> bool:
         return self.tap.probabilities and self.tap.length > 1
 
 
-def blocks_of(taps: Sequence[Tap], *, logits: str = "") -> tuple[Block, ...]:
-    """What there is to learn from these taps: of a feature map the means of its channels and their
-    deviations, but for means that another tap holds, the output of a pooling. The tap ``logits``
-    may hold probabilities."""
+def blocks_of(taps: Sequence[Tap], *, logits: str = "", bands: int = 1) -> tuple[Block, ...]:
+    """What there is to learn from these taps: of a feature map the means of its channels, in at
+    most so many bands of its rows, and their deviations. Means that another tap holds, the output
+    of a pooling, are read there, unless bands hold them. The tap ``logits`` may hold
+    probabilities."""
     found: list[Block] = []
+    maps = [t for t in taps if t.channels]
     for tap in taps:
         if not tap.channels:
-            found.append(Block(tap if tap.name == logits else replace(tap, probabilities=False)))
+            if not any(_bands(m, bands) > 1 and _pooled(tap, m) for m in maps):
+                kept = tap if tap.name == logits else replace(tap, probabilities=False)
+                found.append(Block(kept))
             continue
-        pooled = any(
-            not t.channels and (t.length, t.view) == (tap.channels, tap.view) for t in taps
-        )
-        found += [Block(tap, s) for s in (MEAN, DEVIATION) if s == DEVIATION or not pooled]
+        parts = _bands(tap, bands)
+        if parts > 1 or not any(_pooled(t, tap) for t in taps):
+            found.append(Block(tap, MEAN, parts))
+        found.append(Block(tap, DEVIATION))
     return tuple(found)
+
+
+def _pooled(tap: Tap, of: Tap) -> bool:
+    """Is the tap as wide as the means of this map?"""
+    return not tap.channels and (tap.length, tap.view) == (of.channels, of.view)
+
+
+def _bands(tap: Tap, most: int) -> int:
+    """The largest number of bands with equally many rows each."""
+    return max(n for n in range(1, most + 1) if n == 1 or (tap.map_rows and tap.map_rows % n == 0))
 
 
 def joined_values(
@@ -68,7 +101,7 @@ def values_of(
     recording: Recording, blocks: Sequence[Block], dtype: npt.DTypeLike = np.float64
 ) -> Floats:
     """(n, width): blocks side by side."""
-    whole = np.empty((len(recording), sum(b.tap.width for b in blocks)), dtype)
+    whole = np.empty((len(recording), sum(b.width for b in blocks)), dtype)
     step = max(1, BLOCK_ELEMENTS // max(1, whole.shape[1]))
     for start in range(0, len(whole), step):  # all taps beside the whole would be as much again
         rows = np.arange(start, min(start + step, len(whole)))

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.quantise import Quantiser
 
 AFFINE_PART = 64  # elements of x that integer ``affine`` takes at a time (em_family_dense.c)
-WIDEST_AFFINE = 8  # bits of inputs whose weighted sums keep enough precision in int32
+WIDEST_AFFINE = 12  # bits of inputs of integer weighted sums: sums of up to 32 codes
 AFFINE_BITS = MAX_BITS["int32"] - 1  # of weighted sums, of which differences are taken
-FEWEST_WEIGHT_BITS = 9  # with fewer, weighted sums are of floats
+FEWEST_WEIGHT_BITS = 7  # as int8 models have; with fewer, weighted sums are of floats
 
 
 class Affine(Op):

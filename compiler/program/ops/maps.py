@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,14 +33,26 @@ SQUARE_STEPS = 3  # a square and a sum of two widths, where ``reduce`` has a sum
 ROOT_ROWS = 4  # of a channel: a division and a root, in starts of a loop
 
 
+def _shape(table: Array, length: int) -> tuple[int, int, int]:
+    """Groups, positions in each, and channels."""
+    channels = int(table[0])
+    positions = int(table[1]) if table.size > 1 else length // channels
+    return length // (positions * channels), positions, channels
+
+
 class _OfChannels(Op):
+    most_entries = 1  # of the table
+
     def infer(self, c: Context) -> Value:
-        channels = int(c.tables[0][0])
-        c.require(channels >= 1 and c.x.length % channels == 0, "channels must divide the length")
+        table = c.tables[0]
+        c.require(1 <= table.size <= self.most_entries, "wrong number of entries")
+        group = math.prod(map(int, table))
+        c.require(group >= 1 and c.x.length % group == 0, "channels must divide the length")
         c.needs_numbers()
+        groups, positions, channels = _shape(table, c.x.length)
         if c.x.is_float:
-            return Value(c.x.dtype, channels)
-        return Value("int32", channels, self.bits(c, width(c.x.length // channels)))
+            return Value(c.x.dtype, groups * channels)
+        return Value("int32", groups * channels, self.bits(c, width(positions)))
 
     def bits(self, c: Context, positions: int) -> int:
         """Of integers, over 2^``positions`` positions or fewer."""
@@ -60,47 +73,47 @@ def _onnx_means(e: OnnxGraph, x: str, positions: int) -> str:
 
 
 class Reduce(_OfChannels):
-    """Sum of each channel over the positions of a feature map; of floats the mean."""
+    """Sum of each channel over the positions of a feature map, or over each group of so many
+    positions; of floats the mean."""
+
+    most_entries = 2
 
     def bits(self, c: Context, positions: int) -> int:
         return c.x.bits + positions
 
     def evaluate(self, node: Node, x: Array) -> Array:
-        channels = int(node.tables[0][0])
-        parts = wide(x).reshape(len(x), -1, channels)
-        if x.dtype.kind != "f":
-            total: Array = parts.sum(axis=1, dtype=np.int32)
-            return total
-        return _means(parts)
+        groups, positions, channels = _shape(node.tables[0], x.shape[1])
+        parts = wide(x).reshape(-1, positions, channels)
+        sums = _means(parts) if x.dtype.kind == "f" else parts.sum(axis=1, dtype=np.int32)
+        return np.asarray(sums.reshape(len(x), groups * channels))
 
     def quantise(self, q: Quantiser, node: Node) -> Represented:
         (x,) = q.inputs(node)
-        positions = q.type_of(x).length // int(node.tables[0][0])
+        _, positions, _ = _shape(node.tables[0], q.type_of(x).length)
         id_ = q.node("reduce", x, tables=node.tables)
         if q.is_float(x):
             return Represented(id_)
         return Represented(id_, x.scale / positions, x.zero_point * positions)
 
     def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
-        channels = int(node.tables[0][0])
-        positions = e.program.value(node.inputs[0]).length // channels
-        parts = e.shaped(x, 0, positions, channels)
+        groups, positions, channels = _shape(node.tables[0], e.program.value(node.inputs[0]).length)
+        parts = e.shaped(x, 0, groups, positions, channels)
         if node.value.dtype == "int32":
-            return e.reduce("ReduceSum", parts, 1, keep=False)
-        return e.shaped(
-            _onnx_means(e, e.op("Transpose", parts, perm=[0, 2, 1]), positions), 0, channels
-        )
+            sums = e.reduce("ReduceSum", parts, 2, keep=False)
+        else:
+            turned = e.shaped(e.op("Transpose", parts, perm=[0, 1, 3, 2]), 0, -1, positions)
+            sums = _onnx_means(e, turned, positions)
+        return e.shaped(sums, 0, groups * channels)
 
     def parts(self, node: Node, x: Value) -> Parts:
-        channels = node.value.length
-        positions = x.length // channels
+        groups, positions, channels = _shape(node.tables[0], x.length)
         if x.is_float:
-            return float_sums("reduce_float", channels, positions)
+            return float_sums("reduce_float", groups * channels, positions)
         lanes = channels - channels % BYTE_LANES if x.dtype in BYTES else 0
         return {
-            "row": lanes // BYTE_LANES + channels - lanes,
-            "reduce_int": lanes * positions,
-            "reduce_scalar": (channels - lanes) * positions,
+            "row": groups * (lanes // BYTE_LANES + channels - lanes),
+            "reduce_int": groups * lanes * positions,
+            "reduce_scalar": groups * (channels - lanes) * positions,
         }
 
 

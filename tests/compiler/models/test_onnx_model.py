@@ -71,6 +71,15 @@ def test_rules_find_the_parts_of_a_convolutional_classifier(tmp_path: Path, firs
     assert model.input.layout == ("nchw" if first else "nhwc")
 
 
+def test_a_tapped_map_knows_its_channels_and_rows(tmp_path: Path) -> None:
+    """Of images of 4 x 5 pixels, by which bands are cut."""
+    model = OnnxModel.open(write_conv_onnx(tmp_path / "c.onnx"))
+    tensors = [*choose(model.graph, "last_map"), *choose(model.graph, "penultimate")]
+    features, pooled = model.with_taps(tensors, tmp_path / "tapped.onnx").taps
+    assert (features.channels, features.map_rows, features.channels_first) == (3, 4, True)
+    assert (pooled.channels, pooled.map_rows) == (0, 0)
+
+
 def test_both_layouts_take_the_same_images(tmp_path: Path) -> None:
     images = np.random.default_rng(0).integers(0, 255, (20, 4, 5, 2)).astype(np.uint8)
     declared = Preprocess.parse("mean=100:120")

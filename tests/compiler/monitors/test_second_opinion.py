@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from edgemon.compiler.monitors import MONITORS
-from edgemon.compiler.monitors.second_opinion import PENALTIES, UNCHOSEN
+from edgemon.compiler.data.row_file import RowFile
+from edgemon.compiler.monitors import MONITORS, second_opinion
+from edgemon.compiler.monitors.second_opinion import PENALTIES, TOLERANCE, UNCHOSEN
+from edgemon.compiler.monitors.shared.vectors import values_of
+from edgemon.compiler.program.ir import Tap
 from edgemon.compiler.recording.recording import Recording
 from tests.compiler.recordings import make_recording
 
@@ -59,3 +64,78 @@ def test_a_channel_that_hardly_moves_is_not_spread(rows: Recording) -> None:
     weight, _ = monitor._learn(x, labels)
     assert step > 0
     assert np.ptp(weight[:, 0]) * step < 1  # nats that one code moves
+
+
+def banded_recording(folder: Path, n: int, seed: int = 0) -> Recording:
+    """A map of 8 x 2 positions and 3 channels, one of which is bright above in class 0 and below in
+    class 1, so that means over the whole map know nothing."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n)
+    maps = rng.normal(0, 8, (n, 8, 2, 3))
+    above = np.where(labels == 0, 30, 0)[:, None, None]
+    maps[:, :4, :, 1] += above
+    maps[:, 4:, :, 1] += 30 - above
+    predicted = np.where(rng.random(n) < 0.2, 1 - labels, labels)
+    logits = np.eye(2)[predicted] * 20 + rng.normal(0, 4, (n, 2))
+    taps = (
+        Tap("logits", "int8", 2, 0.1),
+        Tap("map", "int8", 48, 0.05, channels=3, map_rows=8),
+    )
+    files = []
+    for tap, values in zip(taps, (logits, maps.reshape(n, -1)), strict=True):
+        codes = np.clip(np.rint(values), -128, 127).astype(np.int8)
+        folder.mkdir(exist_ok=True)
+        files.append(RowFile.create(folder / f"{tap.name}.npy", codes.shape, "int8"))
+        files[-1].write(0, codes)
+    return Recording(taps, tuple(files), np.arange(n), predicted.astype(np.int32), labels, 2)
+
+
+def test_bands_see_what_is_above_and_below(tmp_path: Path) -> None:
+    fit, judged = (
+        banded_recording(tmp_path / "fit", 1200),
+        banded_recording(tmp_path / "judged", 800, 1),
+    )
+
+    def right(bands: int) -> float:
+        monitor = MONITORS["second_opinion"](taps=("logits", "map"), bands=bands).fit(fit)
+        return float((monitor.answers(judged) == judged.labels).mean())
+
+    assert right(8) > 0.95
+    assert right(2) > 0.95
+    assert right(1) < 0.85  # as the model itself
+
+
+def test_where_there_is_little_room_bands_go_before_layers(tmp_path: Path) -> None:
+    rows = banded_recording(tmp_path, 50)
+    form = MONITORS["second_opinion"](taps=("logits", "map"))
+    said, sizes = [form.stored_as], [form.least_bytes(rows)]
+    while (smaller := form.smaller(rows)) is not None:
+        form = smaller
+        said.append(form.stored_as)
+        sizes.append(form.least_bytes(rows))
+    layers = "weights of 2 layers"
+    assert said == [
+        f"{layers}, 8 bands", f"{layers}, 4 bands", f"{layers}, 2 bands", layers,
+        "weights of 1 layer",
+    ]  # fmt: skip
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == len(sizes)
+
+
+def test_the_regression_has_ended_where_its_penalty_says(
+    rows: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a tolerance of 1e-3 it stopped so early that of two penalties the one with better luck
+    was chosen."""
+    monitor = MONITORS["second_opinion"](taps=("features", "logits")).fit(rows)
+    x, labels = values_of(rows, monitor.blocks_), np.asarray(rows.labels)
+
+    def scores(tolerance: float) -> np.ndarray:
+        monkeypatch.setattr(second_opinion, "TOLERANCE", tolerance)
+        weight, bias = monitor._learn(x, labels)
+        found = x @ weight.T + bias
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    exact = scores(1e-9)
+    apart = np.abs(scores(TOLERANCE) - exact).max()
+    assert apart < 0.2  # nats

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.program import reference
@@ -19,7 +21,8 @@ ROWS, CHANNELS, POSITIONS = 40, 3, 20
 
 def recorded(folder: Path, tap: Tap, seed: int = 0) -> Recording:
     rng = np.random.default_rng(seed)
-    codes = rng.integers(-128, 128, (ROWS, tap.length)).astype(tap.dtype)
+    low = 0 if tap.dtype == "uint8" else -128
+    codes = rng.integers(low, 128, (ROWS, tap.length)).astype(tap.dtype)
     file = RowFile.create(folder / "tap.npy", codes.shape, tap.dtype)
     file.write(0, codes)
     return Recording(
@@ -54,6 +57,42 @@ def test_channel_means_of_recording_and_program_agree(
     found, overflow = reference.run_device(device, [np.asarray(rows.codes("map"))])
     assert not overflow.any()
     np.testing.assert_array_equal(found[device.predicted][:, 0], expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+@given(rows=st.integers(1, 4), columns=st.integers(1, 3), channels=st.integers(1, 5))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_means_of_bands_are_those_of_their_rows(
+    tmp_path_factory: pytest.TempPathFactory, dtype: str, rows: int, columns: int, channels: int, *,
+    first: bool,
+) -> None:  # fmt: skip
+    """Positions lie row by row, whichever axis has the channels: recording, real and device program
+    agree with the mean over a block of rows of the image."""
+    bands, size = 3, 3 * rows * columns * channels
+    scale, zero = (1.0, 0) if dtype == "float32" else (0.25, 3)
+    tap = Tap("map", dtype, size, scale, zero, channels=channels, channels_first=first)
+    given_rows = recorded(tmp_path_factory.mktemp("bands"), tap)
+    values = given_rows.values("map")
+    images = values.reshape(
+        ROWS, *((channels, 3 * rows, columns) if first else (3 * rows, columns, channels))
+    )
+    images = images.transpose(0, 2, 3, 1) if first else images
+    expected = np.concatenate(
+        [images[:, k * rows : (k + 1) * rows].mean(axis=(1, 2)) for k in range(bands)], axis=1
+    )
+    np.testing.assert_allclose(given_rows.features("map", bands=bands), expected, atol=1e-12)
+    b = Builder([tap], real=True)
+    means = b.features("map", bands=bands)
+    predicted = b.node("argmax", means)
+    program = b.program(predicted, [])
+    np.testing.assert_allclose(reference.run_real(program, [values])[means], expected, atol=1e-12)
+    device = quantise(program)
+    found, overflow = reference.run_device(device, [np.asarray(given_rows.codes("map"))])
+    assert not overflow.any()
+    chosen = found[device.predicted][:, 0]
+    largest = np.take_along_axis(expected, chosen[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(largest, expected.max(axis=1), atol=1e-5)
 
 
 def test_a_vector_is_its_own_feature(tmp_path: Path) -> None:

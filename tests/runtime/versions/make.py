@@ -44,6 +44,7 @@ def integers(b: Builder, rng: np.random.Generator, codes: int) -> dict[str, int]
     ids["sum"] = b.node("sum", ids["lut"])
     ids["add"] = b.node("add", ids["sum"], b.node("sum", below))
     ids["reduce"] = b.node("reduce", codes, tables=[u32(4)])
+    ids["reduce of groups"] = b.node("sum", b.node("reduce", codes, tables=[u32(2, 2)]))
     ids["deviation"] = b.node("max", b.node("deviation", codes, tables=[u32(4)]))
     weight = rng.integers(-9, 9, 3 * 4).astype(np.int16)
     ids["affine"] = b.node("affine", ids["reduce"], tables=[weight, i32(5, -5, 1)])

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from edgemon.compiler.monitors.shared import vectors
-from edgemon.compiler.monitors.shared.vectors import blocks_of, joined_values, log_odds_against
+from edgemon.compiler.monitors.shared.vectors import (
+    Block,
+    blocks_of,
+    joined_values,
+    log_odds_against,
+)
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import DEVIATION, MEAN, Builder, Monitor, Tap
 from edgemon.compiler.program.quantise import quantise
@@ -81,3 +86,47 @@ def test_means_that_another_tap_holds_are_not_taken_twice() -> None:
     ]  # fmt: skip
     mirrored = replace(pooled, view="mirror")
     assert [b.statistic for b in blocks_of([mirrored, MAP])] == [MEAN, MEAN, DEVIATION]
+
+
+def test_bands_hold_the_means_of_the_map_and_what_was_pooled_of_it() -> None:
+    """As many bands as divide the rows; a pooled tap says nothing more, another layer does."""
+    pooled, logits = Tap("pooled", "int8", 3), Tap("logits", "int8", 5)
+    tall = replace(MAP, map_rows=8)
+
+    def found(tap: Tap, bands: int) -> list[tuple[str, str, int]]:
+        blocks = blocks_of([pooled, logits, tap], bands=bands)
+        return [(b.tap.name, b.statistic, b.bands) for b in blocks]
+
+    banded = [("logits", MEAN, 1), ("map", MEAN, 8), ("map", DEVIATION, 1)]
+    assert found(tall, 8) == banded
+    assert found(tall, 7) == [banded[0], ("map", MEAN, 4), banded[2]]
+    plain = [("pooled", MEAN, 1), banded[0], banded[2]]
+    assert found(tall, 1) == found(MAP, 8) == found(replace(MAP, map_rows=11), 8) == plain
+    other = replace(pooled, view="mirror")
+    kept = blocks_of([other, tall], bands=8)
+    assert [(b.tap.name, b.bands) for b in kept] == [("pooled@mirror", 1), ("map", 8), ("map", 1)]
+    assert [b.width for b in kept] == [3, 24, 3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rows", "expected"),
+    [
+        ("int8", 8, 2),
+        ("int8", 1, 2),
+        ("int8", 0, 2),
+        ("uint8", 1, 2),
+        ("float32", 8, 4),
+        ("int16", 8, 4),
+    ],
+)
+def test_weights_of_narrow_sums_are_short(dtype: str, rows: int, expected: int) -> None:
+    """16 codes of int8 fill 11 bits, those of int16 too many."""
+    tap = replace(MAP, dtype=dtype, map_rows=rows, scale=1.0, zero_point=0)
+    block = Block(tap, MEAN, bands=max(1, rows))
+    assert block.weight_bytes == expected
+    b = Builder([Tap("output", "float32", 2), tap], real=True)
+    weights = np.random.default_rng(0).normal(size=(2, block.width))
+    scores = b.node("affine", block.lower(b), tables=[weights.ravel(), np.zeros(2)])
+    program = b.program(b.node("argmax", 0), [Monitor("m", b.node("max", scores), 0.0, 0.0)])
+    (affine,) = (node for node in quantise(program).nodes if node.op == "affine")
+    assert affine.tables[0].itemsize == expected
