@@ -64,7 +64,9 @@ class DensityMonitor(MonitorEstimator):
         """With half as many directions down to a few, then of pooled features, at last with fewer
         directions still."""
         width, kept = recording.width(self.taps), self._kept(recording)
-        pool = pooling.next_pool(width, self.pool)
+        pool = pooling.next_pool(
+            width, self.pool, lambda p: pooling.weight_bytes(recording, self.taps, p)
+        )
         narrow = pool is None or width // pool < pooling.NARROW
         if kept > FEW or (kept > FEWEST and narrow):
             return type(self)(self.taps, max(kept // 2, FEWEST), self.pool)

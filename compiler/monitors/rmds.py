@@ -58,7 +58,8 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
     def least_bytes(self, recording: Recording) -> int:
         kept = self._kept(recording)
         if self.pool > 1:
-            of_row = pooling.WIDE_WEIGHTS * (recording.width(self.taps) // self.pool)
+            width = recording.width(self.taps) // self.pool
+            of_row = width * pooling.weight_bytes(recording, self.taps, self.pool)
         else:
             of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
         return of_row * kept + 4 * kept * recording.n_classes
@@ -82,7 +83,9 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
             return type(self)(self.taps, kept // 2, self.pool)
         if vectors and len(vectors) < len(self.taps):
             return type(self)(vectors, self.dims, self.pool)
-        pool = pooling.next_pool(width, self.pool)
+        pool = pooling.next_pool(
+            width, self.pool, lambda p: pooling.weight_bytes(recording, self.taps, p)
+        )
         if kept > FEWEST and (pool is None or width // pool < pooling.NARROW):
             return type(self)(self.taps, max(kept // 2, FEWEST), self.pool)
         return None if pool is None else type(self)(self.taps, self.dims, pool)

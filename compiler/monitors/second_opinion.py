@@ -219,7 +219,8 @@ class SecondOpinionMonitor(LinearOpinion):
 
     @property
     def stored_as(self) -> str:
-        return super().stored_as + f", {self.bands} bands" * (self.bands > 1)
+        fewer = f" in {self.bands} bands" if 1 < self.bands < BANDS else ""
+        return super().stored_as + fewer
 
     def analyse(self, model: Model) -> Analysis:
         """The last map where there is one, and the logits where they are fewer than the features:

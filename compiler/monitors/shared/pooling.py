@@ -6,18 +6,13 @@ and fewer channels and columns; of any other vector a fixed projection.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.shared.vectors import (
-    SHORT_WEIGHTS,
-    WIDE_WEIGHTS,
-    joined,
-    joined_values,
-)
+from edgemon.compiler.monitors.shared.vectors import bytes_of_weight, joined, joined_values
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
@@ -54,10 +49,12 @@ def pooled(builder: Builder, taps: Sequence[str], pool: int) -> int:
     return builder.node("reduce", x, tables=[np.array([width], np.uint32)])
 
 
-def next_pool(width: int, pool: int) -> int | None:
-    """The next larger number that divides ``width``, None if fewer than ``FEWEST`` means would be
-    left."""
-    return next((p for p in range(pool + 1, width // FEWEST + 1) if width % p == 0), None)
+def next_pool(width: int, pool: int, weight: Callable[[int], int] = lambda _: 1) -> int | None:
+    """The next larger number that divides ``width`` and whose means take fewer bytes, ``weight`` of
+    the pool each; None if fewer than ``FEWEST`` means would be left."""
+    now = width // pool * weight(pool)
+    larger = (p for p in range(pool + 1, width // FEWEST + 1) if width % p == 0)
+    return next((p for p in larger if width // p * weight(p) < now), None)
 
 
 def said(pool: int) -> str:
@@ -65,10 +62,9 @@ def said(pool: int) -> str:
 
 
 def weight_bytes(recording: Recording, taps: Sequence[str], pool: int = 1) -> int:
-    """Bytes of a weight of these features, at least: sums of codes are too wide for short ones."""
-    several = [t.channels and t.length > t.channels for t in map(recording.tap, taps)]
-    floats = all(recording.tap(name).dtype == "float32" for name in taps)
-    return WIDE_WEIGHTS if pool > 1 or all(several) or floats else SHORT_WEIGHTS
+    """Bytes of a weight of these features, at least."""
+    given = map(recording.tap, taps)
+    return min(bytes_of_weight(tap, pool * tap.length // tap.width) for tap in given)
 
 
 def gather_bytes(recording: Recording, taps: Sequence[str]) -> int:

@@ -46,17 +46,23 @@ class Block:
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of a weight of these features, at least: wide sums of codes become floats."""
-        if self.tap.dtype == "float32":
+        """Bytes of a weight of these features, at least."""
+        if self.logarithms:
             return WIDE_WEIGHTS
-        bits = TAP_BITS[self.tap.dtype]
-        if self.tap.channels and self.statistic == MEAN:
-            bits += width(self.tap.length // (self.tap.channels * self.bands))
-        return WIDE_WEIGHTS if bits > WIDEST_AFFINE or self.logarithms else SHORT_WEIGHTS
+        means = self.statistic == MEAN
+        return bytes_of_weight(
+            self.tap, self.tap.length // (self.width if means else self.tap.length)
+        )
 
     @property
     def logarithms(self) -> bool:
         return self.tap.probabilities and self.tap.length > 1
+
+
+def bytes_of_weight(tap: Tap, summed: int) -> int:
+    """Bytes of a weight of sums of so many elements, at least: wide sums of codes become floats."""
+    narrow = tap.dtype != "float32" and TAP_BITS[tap.dtype] + width(summed) <= WIDEST_AFFINE
+    return SHORT_WEIGHTS if narrow else WIDE_WEIGHTS
 
 
 def blocks_of(taps: Sequence[Tap], *, logits: str = "", bands: int = 1) -> tuple[Block, ...]:

@@ -184,7 +184,7 @@ def test_leaves_of_rare_classes_stay_within_the_sum() -> None:
             n_classes=3,
             taps=builder.taps,
             width=lambda _names: 4,
-            features=lambda _name, rows=slice(None), _statistic="mean": x[rows],
+            features=lambda _name, rows=slice(None), _statistic="mean", _bands=1: x[rows],
         )
     )
     predicted = builder.node("argmax", 0)

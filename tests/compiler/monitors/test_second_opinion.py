@@ -115,7 +115,7 @@ def test_where_there_is_little_room_bands_go_before_layers(tmp_path: Path) -> No
         sizes.append(form.least_bytes(rows))
     layers = "weights of 2 layers"
     assert said == [
-        f"{layers}, 8 bands", f"{layers}, 4 bands", f"{layers}, 2 bands", layers,
+        layers, f"{layers} in 4 bands", f"{layers} in 2 bands", layers,
         "weights of 1 layer",
     ]  # fmt: skip
     assert sizes == sorted(sizes, reverse=True)

@@ -53,9 +53,18 @@ def test_pools_grow_over_all_divisors_and_leave_enough(width: int) -> None:
     assert found == [p for p in range(2, width) if width % p == 0 and width // p >= FEWEST]
 
 
-def test_means_of_codes_have_float_weights(tmp_path: Path) -> None:
+def test_a_pool_whose_weights_are_wider_is_passed_over() -> None:
+    """Means of 40 codes have float weights: of 1200 features no fewer bytes than those of 30."""
+    found, pool = [30], 30
+    while (pool := next_pool(1200, pool, lambda p: 2 if p <= 32 else 4) or 0) != 0:
+        found.append(pool)
+    assert found == [30, 75]
+
+
+def test_means_of_many_codes_have_float_weights(tmp_path: Path) -> None:
     rows = make_recording(tmp_path, "int8", 5, 1)
-    assert (weight_bytes(rows, ("features",)), weight_bytes(rows, ("features",), 2)) == (2, 4)
+    sizes = [weight_bytes(rows, ("features",), pool) for pool in (1, 2, 32, 33)]
+    assert sizes == [2, 2, 2, 4]
 
 
 def test_wide_features_are_never_in_memory_at_once(

@@ -1,0 +1,100 @@
+"""Images that are no digits: what a novelty signal of a classifier of digits should find.
+
+    python -m edgemon.bench.glyphs DIGITS.npz OUT.npz [--rows 3000] [--seed 0]
+
+A third each: letters of other alphabets, drawn in a font that comes with Matplotlib, slanted,
+turned and as thick as a pen's; digits of DIGITS (x (n, 28, 28, 1) uint8, y (n,)) turned by a
+quarter; and two digits of different classes over each other. Letters and turned digits that look
+like a digit are left out. OUT has ``x``, and ``kind`` (n,): 0 letter, 1 turned, 2 mixed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+import typer
+from PIL import Image, ImageDraw, ImageFont
+from scipy import ndimage
+
+Images = npt.NDArray[np.uint8]
+
+SIDE = 28
+LETTERS = (
+    "ΓΔΘΛΞΠΣΦΨΩαβδεζηλμξπφψω"  # Greek
+    "БДЖИЛФЦШЩЫЭЮЯджкфшщыэюя"  # Cyrillic
+    "ԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇ"  # Armenian
+    "აბგდეზთიკლმნჟრსტუფქღყშჩცძწჭხჯჰ"  # Georgian
+)
+DRAWN = 84  # pixels a side, in which letters are drawn
+TURNS_TO_A_DIGIT = (0, 1, 8)  # a quarter turned still one, as a slanted 1 is
+
+
+def letters(n: int, rng: np.random.Generator) -> Images:
+    """(n, 28, 28): a letter fills 20 pixels and lies with its centre of mass in the middle, as
+    digits of MNIST do (LeCun, Cortes, Burges)."""
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    font = ImageFont.truetype(str(folder / "DejaVuSans-Oblique.ttf"), 56)
+    found = np.empty((n, SIDE, SIDE), np.uint8)
+    for i in range(n):
+        page = Image.new("L", (DRAWN, DRAWN))
+        letter = LETTERS[rng.integers(len(LETTERS))]
+        ImageDraw.Draw(page).text((DRAWN / 2, DRAWN / 2), letter, 255, font, anchor="mm")
+        ink = np.asarray(page, np.float64)
+        turn, slant = np.deg2rad(rng.uniform(-12, 12)), rng.uniform(-0.25, 0.25)
+        matrix = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn) + slant, np.cos(turn)]])
+        middle = np.array([DRAWN, DRAWN]) / 2
+        ink = ndimage.affine_transform(ink, matrix, middle - matrix @ middle, order=1)
+        ink = ndimage.gaussian_filter(ink, rng.uniform(1.0, 2.2))
+        found[i] = _placed(np.clip(ink * rng.uniform(1.2, 2.0), 0, 255).astype(np.uint8))
+    return found
+
+
+def _placed(ink: Images) -> Images:
+    rows, columns = np.flatnonzero((ink > 32).any(axis=1)), np.flatnonzero((ink > 32).any(axis=0))
+    cut = Image.fromarray(ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    scale = 20 / max(cut.size)
+    cut = cut.resize([max(1, round(s * scale)) for s in cut.size], Image.Resampling.BOX)
+    canvas = np.zeros((SIDE, SIDE), np.uint8)
+    small = np.asarray(cut)
+    top, left = (SIDE - small.shape[0]) // 2, (SIDE - small.shape[1]) // 2
+    canvas[top : top + small.shape[0], left : left + small.shape[1]] = small
+    off = np.subtract((SIDE - 1) / 2, ndimage.center_of_mass(canvas))
+    return np.asarray(ndimage.shift(canvas, np.rint(off), order=0))
+
+
+def turned(n: int, x: Images, y: npt.NDArray[Any], rng: np.random.Generator) -> Images:
+    """(n, 28, 28): digits turned by a quarter to either side."""
+    chosen = rng.choice(np.flatnonzero(~np.isin(y, TURNS_TO_A_DIGIT)), n, replace=False)
+    sides = rng.choice([1, 3], n)
+    return np.stack([np.rot90(image, k) for image, k in zip(x[chosen], sides, strict=True)])
+
+
+def mixed(n: int, x: Images, y: npt.NDArray[Any], rng: np.random.Generator) -> Images:
+    """(n, 28, 28): the brighter of two digits of different classes at each pixel."""
+    first = rng.choice(len(x), n, replace=False)
+    second = np.array([rng.choice(np.flatnonzero(y != y[i])) for i in first])
+    return np.maximum(x[first], x[second])
+
+
+def main(
+    digits: Annotated[Path, typer.Argument(help="An .npz with x and y.", exists=True)],
+    out: Annotated[Path, typer.Argument(help="The .npz to write.")],
+    rows: Annotated[int, typer.Option(min=3, help="Images, a third of each kind.")] = 3000,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+) -> None:
+    """Images that are no digits."""
+    with np.load(digits) as stored:
+        x, y = stored["x"].reshape(-1, SIDE, SIDE), stored["y"]
+    rng, third = np.random.default_rng(seed), rows // 3
+    parts = letters(third, rng), turned(third, x, y, rng), mixed(third, x, y, rng)
+    np.savez_compressed(
+        out, x=np.concatenate(parts)[..., None], kind=np.repeat(np.arange(3), third)
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)
