@@ -190,7 +190,7 @@ def _gather(c: Case) -> list[int]:
 
 
 def _reduce(c: Case) -> list[int]:
-    shapes = ([6], [18], [1], [6, 2], [3, 1], [1, 9], [2, 9])  # channels, positions of a group
+    shapes = ([6], [18], [1], [6, 3], [3, 1], [3, 2], [1, 9])  # channels, positions of a group
     return [c.b.node("reduce", c.x, tables=[np.array(s, np.uint32)]) for s in shapes]
 
 
