@@ -77,7 +77,7 @@ def mixed(n: int, x: Images, y: npt.NDArray[Any], rng: np.random.Generator) -> I
     """(n, 28, 28): the brighter of two digits of different classes at each pixel."""
     first = rng.choice(len(x), n, replace=False)
     second = np.array([rng.choice(np.flatnonzero(y != y[i])) for i in first])
-    return np.maximum(x[first], x[second])
+    return np.asarray(np.maximum(x[first], x[second]))
 
 
 def main(

@@ -71,7 +71,7 @@ class LinearOpinion(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
     needs: ClassVar[Needs] = Needs.CLASSES
-    most_bands = 1  # of a feature map, in each of which channels have means of their own
+    bands: int = 1  # of a feature map, at most: in each, channels have means of their own
 
     weight_: Floats
     bias_: Floats
@@ -98,7 +98,7 @@ class LinearOpinion(MonitorEstimator):
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
         taps = {tap.name: tap for tap in known}
         logits = next((n for n in self.taps if taps[n].probabilities), "")
-        return blocks_of([taps[name] for name in self.taps], logits=logits, bands=self.most_bands)
+        return blocks_of([taps[name] for name in self.taps], logits=logits, bands=self.bands)
 
     def _fit(self, recording: Recording) -> None:
         """Needs labels of at least two classes. Learns from the labels, never from the model's
@@ -205,10 +205,6 @@ class SecondOpinionMonitor(LinearOpinion):
     ) -> None:
         super().__init__(taps, rule, seed)
         self.bands = bands
-
-    @property
-    def most_bands(self) -> int:  # type: ignore[override]
-        return self.bands
 
     def smaller(self, recording: Recording) -> MonitorEstimator | None:
         """With fewer bands, then without the last of several layers."""

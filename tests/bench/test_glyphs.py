@@ -1,0 +1,58 @@
+"""Images that are no digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from edgemon.bench.glyphs import LETTERS, SIDE, TURNS_TO_A_DIGIT, letters, main, mixed, turned
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """Each class is drawn at a place of its own, and is as bright as its number says."""
+    y = np.tile(np.arange(10), 8)
+    x = np.zeros((len(y), SIDE, SIDE), np.uint8)
+    x[np.arange(len(y)), 2 * y, 1] = 20 * y + 10
+    return x, y
+
+
+def test_each_letter_is_drawn_with_its_centre_in_the_middle() -> None:
+    assert len(set(LETTERS)) == len(LETTERS)
+    for image in letters(150, np.random.default_rng(0)):
+        rows, columns = np.nonzero(image > 32)
+        assert 15 <= max(np.ptp(rows), np.ptp(columns)) + 1 <= 21
+        assert np.abs(np.subtract(ndimage.center_of_mass(image), 13.5)).max() < 1
+
+
+def test_turned_digits_are_those_that_do_not_stay_digits(
+    digits: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = digits
+    found = turned(40, x, y, np.random.default_rng(0))
+    classes = (found.max(axis=(1, 2)) - 10) // 20
+    assert not np.isin(classes, TURNS_TO_A_DIGIT).any()
+    assert (found[:, [1, SIDE - 2], :].max(axis=(1, 2)) > 0).all()  # columns have become rows
+
+
+def test_mixed_digits_are_of_two_classes(digits: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = digits
+    found = mixed(40, x, y, np.random.default_rng(0))
+    assert all(len(np.unique(image[image > 0])) == 2 for image in found)
+
+
+def test_the_same_seed_draws_the_same_rows(
+    digits: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    x, y = digits
+    np.savez(tmp_path / "digits.npz", x=x[..., None], y=y)
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        main(tmp_path / "digits.npz", tmp_path / f"{name}.npz", rows=30, seed=seed)
+    a, b, c = (np.load(tmp_path / f"{name}.npz") for name in "abc")
+    assert a["x"].shape == (30, SIDE, SIDE, 1)
+    assert a["kind"].tolist() == [0] * 10 + [1] * 10 + [2] * 10
+    np.testing.assert_array_equal(a["x"], b["x"])
+    assert (a["x"] != c["x"]).any()
