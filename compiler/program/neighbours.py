@@ -139,11 +139,11 @@ def _around_decisions(program: Program, base: TapRows) -> Iterator[TapRows]:
 
 
 def _steps(row: TapRows, taps: list[int]) -> Iterator[TapRows]:
-    if taps:
-        yield row
+    """Of each tap the row itself, and the row with each element moved."""
     for tap in taps:
         x = row[tap][0]
         steps = {d: [v for v in beside(x[d], x.dtype) if v != x[d]] for d in _moved(x.size)}
+        steps[0].insert(0, x[0])
         yield from _varied(row, tap, steps)
 
 
