@@ -1,11 +1,11 @@
 """Images that are no digits: what a novelty signal of a classifier of digits should find.
 
-    python -m edgemon.bench.glyphs DIGITS.npz OUT.npz [--rows 3000] [--seed 0]
+    python -m edgemon.bench.glyphs DIGITS.npz FOLDER [--rows 1000] [--seed 0]
 
-A third each: letters of other alphabets, drawn in a font that comes with Matplotlib, slanted,
-turned and as thick as a pen's; digits of DIGITS (x (n, 28, 28, 1) uint8, y (n,)) turned by a
-quarter; and two digits of different classes over each other. Letters and turned digits that look
-like a digit are left out. OUT has ``x``, and ``kind`` (n,): 0 letter, 1 turned, 2 mixed.
+``letters.npz`` of other alphabets, drawn in a font that comes with Matplotlib, slanted, turned and
+as thick as a pen's; ``turned.npz``, digits of DIGITS (x (n, 28, 28, 1) uint8, y (n,)) turned by a
+quarter; ``mixed.npz``, two digits of different classes over each other. Letters and turned digits
+that look like a digit are left out. Each file has ``x`` (rows, 28, 28, 1) uint8.
 """
 
 from __future__ import annotations
@@ -82,18 +82,22 @@ def mixed(n: int, x: Images, y: npt.NDArray[Any], rng: np.random.Generator) -> I
 
 def main(
     digits: Annotated[Path, typer.Argument(help="An .npz with x and y.", exists=True)],
-    out: Annotated[Path, typer.Argument(help="The .npz to write.")],
-    rows: Annotated[int, typer.Option(min=3, help="Images, a third of each kind.")] = 3000,
+    folder: Annotated[Path, typer.Argument(help="Where to write the three files.")],
+    rows: Annotated[int, typer.Option(min=1, help="Images of each kind.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
 ) -> None:
     """Images that are no digits."""
     with np.load(digits) as stored:
         x, y = stored["x"].reshape(-1, SIDE, SIDE), stored["y"]
-    rng, third = np.random.default_rng(seed), rows // 3
-    parts = letters(third, rng), turned(third, x, y, rng), mixed(third, x, y, rng)
-    np.savez_compressed(
-        out, x=np.concatenate(parts)[..., None], kind=np.repeat(np.arange(3), third)
-    )
+    rng = np.random.default_rng(seed)
+    made = {
+        "letters": letters(rows, rng),
+        "turned": turned(rows, x, y, rng),
+        "mixed": mixed(rows, x, y, rng),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, images in made.items():
+        np.savez_compressed(folder / f"{name}.npz", x=images[..., None])
 
 
 if __name__ == "__main__":
