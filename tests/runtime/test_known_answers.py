@@ -257,6 +257,7 @@ FORMS = {
     "mean_side_by_side",
     "mean_of_few",
     "sum_of_eight",
+    "kernels_of_64",
 }
 NOTHING_BEHIND = ("sum", "reduce", "deviation", "logsumexp")  # the last term may be read
 KERNELS_OF = {

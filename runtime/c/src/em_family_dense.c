@@ -4,6 +4,7 @@
  */
 #include "em_ops.h"
 #include "em_sums.h"
+#include "em_wide.h"
 
 /* ---- affine, section 7.6 -------------------------------------------------------------------- */
 
@@ -46,7 +47,7 @@ EM_INLINE void affine_wide(uint32_t dtype, em_value x, const em_i16 *weight, con
     }
 }
 
-#define AFFINE_PART 64u
+#define AFFINE_PART 256u
 
 /* The same for up to 16 bits, products side by side: some elements of x at a time, for every row.
  */
@@ -71,12 +72,13 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
     }
 }
 
-static void affine_f32(em_value x, const em_f32 *weight, const em_f32 *bias, uint32_t rows,
-                       em_f32 *out) {
+EM_TWICE(affine_f32) {
+    const em_f32 *bias = (const em_f32 *)em_data_of(m, node, 1);
+    em_f32 *sum = (em_f32 *)out;
     em_rows r;
-    em_begin_rows(&r, x, weight, rows);
-    for (uint32_t k = 0; k < rows; k++) {
-        out[k] = em_halving_sum(EM_PRODUCT, em_row(&r, x.length, k), x.length) + bias[k];
+    em_begin_rows(&r, x, (const em_f32 *)em_data_of(m, node, 0), node->length);
+    for (uint32_t k = 0; k < node->length; k++) {
+        sum[k] = em_halving_sum(EM_PRODUCT, em_row(&r, x.length, k), x.length) + bias[k];
     }
 }
 
@@ -85,18 +87,22 @@ EM_INLINE int fits_16(const em_monitor *m, uint32_t id) {
     return id >= m->n_taps && em_node_at(m, id - m->n_taps)->bits < 15;
 }
 
-EM_RUN(affine) {
-    const void *weight = em_data_of(m, node, 0);
-    const void *bias = em_data_of(m, node, 1);
-    const em_i16 *w = (const em_i16 *)weight;
-    const em_i32 *b = (const em_i32 *)bias;
+EM_TWICE(affine_ints) {
+    const em_i16 *w = (const em_i16 *)em_data_of(m, node, 0);
+    const em_i32 *b = (const em_i32 *)em_data_of(m, node, 1);
     em_i32 *sum = (em_i32 *)out;
-    if (em_is_f32(x.dtype)) {
-        affine_f32(x, (const em_f32 *)weight, (const em_f32 *)bias, node->length, (em_f32 *)out);
-    } else if (EM_SMALL || (x.dtype == EM_I32 && !fits_16(m, node->x))) {
+    if (EM_SMALL || (x.dtype == EM_I32 && !fits_16(m, node->x))) {
         EM_OF_EACH_INT(x.dtype, dtype, affine_wide(dtype, x, w, b, node->length, sum));
     } else {
         EM_OF_EACH_INT(x.dtype, dtype, affine_narrow(dtype, x, w, b, node->length, sum));
+    }
+}
+
+EM_RUN(affine) {
+    if (em_is_f32(x.dtype)) {
+        affine_f32(m, node, x, y, out);
+    } else {
+        affine_ints(m, node, x, y, out);
     }
 }
 #endif
@@ -179,48 +185,86 @@ EM_TABLES(kernels) {
 
 EM_WORK(kernels) { return em_table_at(m, node->first_table + 1)->count; }
 
-EM_RUN(kernels) {
+#if !EM_SMALL
+#define KERNEL_BLOCK 4u /* kernels at a time: all halvings but the last three, then these */
+#define KERNEL_TERMS 64u
+
+/* The halving sums of so many terms each, a constant. */
+EM_INLINE void kernels_of_64(em_terms terms, uint32_t kernels, em_f32 *out) {
+    float lane[KERNEL_BLOCK * EM_SUM_LANES];
+    for (uint32_t first = 0; first < kernels; first += KERNEL_BLOCK) {
+        const uint32_t left = kernels - first, block = left < KERNEL_BLOCK ? left : KERNEL_BLOCK;
+        for (uint32_t r = 0; r < block; r++, terms.codes += KERNEL_TERMS) {
+            float v[KERNEL_TERMS / 2], *sum = lane + (size_t)r * EM_SUM_LANES;
+            for (size_t k = 0; k < KERNEL_TERMS / 2; k++) {
+                const float lower = em_term_at(EM_SQUARE_OF_CODE, &terms, k);
+                v[k] = lower + em_term_at(EM_SQUARE_OF_CODE, &terms, k + KERNEL_TERMS / 2);
+            }
+            for (size_t l = 0; l < EM_SUM_LANES; l++) {
+                const float even = v[l] + v[l + 16], odd = v[l + 8] + v[l + 24];
+                sum[l] = even + odd;
+            }
+        }
+        for (uint32_t r = 0; r < block; r++) {
+            out[first + r] = em_sum_of_lanes(lane + (size_t)r * EM_SUM_LANES);
+        }
+    }
+}
+#endif
+
+/* Of x from the centres of one class, of as many dimensions each. `room`: how many codes can be
+ * read. */
+EM_INLINE void kernels_of_class(em_value x, const int8_t *centres, size_t room, float scale,
+                                uint32_t kernels, em_f32 *out) {
+    em_terms terms = {.a = (const em_f32 *)x.data, .codes = centres, .scale = scale};
+#if !EM_SMALL
+    if (x.length == KERNEL_TERMS && kernels > 1) {
+        kernels_of_64(terms, kernels, out);
+        return;
+    }
+#endif
+    float copy[EM_ROOM];
+    terms.a = em_wants_room(x.length) ? em_with_room(terms.a, x.length, copy) : terms.a;
+    for (uint32_t k = 0; k < kernels; k++) {
+        terms.room = room < EM_ROOM ? room : EM_ROOM;
+        out[k] = em_halving_sum(EM_SQUARE_OF_CODE, &terms, x.length);
+        terms.codes += x.length;
+        room -= x.length;
+    }
+}
+
+EM_TWICE(kernels_f32) {
     const em_u32 *shape = (const em_u32 *)em_data_of(m, node, 0);
     const int8_t *centres = (const int8_t *)em_data_of(m, node, 1);
     const float scale = *(const em_f32 *)em_data_of(m, node, 2);
     const em_f32 *log_weight = (const em_f32 *)em_data_of(m, node, 3);
     const uint32_t kernels = shape[1], dims = x.length / shape[0];
-    const em_f32 *v = (const em_f32 *)x.data;
-    float room[EM_ROOM];
-    em_terms terms = {.scale = scale};
-    for (uint32_t i = 0, of_class = 0; i < node->length; i++, of_class++) {
-        if (of_class == kernels) {
-            of_class = 0;
-            v += dims;
-        }
-        if (of_class == 0) {
-            terms.a = em_wants_room(dims) ? em_with_room(v, dims, room) : v;
-        }
-        const size_t left = (size_t)(node->length - i) * dims;
-        terms.codes = centres + (size_t)i * dims;
-        terms.room = left < EM_ROOM ? left : EM_ROOM;
-        const float half = em_halving_sum(EM_SQUARE_OF_CODE, &terms, dims) * 0.5f;
-        ((em_f32 *)out)[i] = log_weight[i] - half;
+    em_f32 *result = (em_f32 *)out;
+    em_value of_class = {x.data, x.dtype, dims};
+    for (uint32_t first = 0; first < node->length; first += kernels) {
+        const uint32_t left = node->length - first; /* known answers have fewer than a class */
+        kernels_of_class(of_class, centres + (size_t)first * dims, (size_t)left * dims, scale,
+                         left < kernels ? left : kernels, result + first);
+        of_class.data = (const em_f32 *)of_class.data + dims;
+    }
+    for (uint32_t i = 0; i < node->length; i++) {
+        const float half = result[i] * 0.5f;
+        result[i] = log_weight[i] - half;
     }
 }
+
+EM_RUN(kernels) { kernels_f32(m, node, x, y, out); }
 #endif
 
 /* ---- distances, squared_error --------------------------------------------------------------- */
 
 #if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR)
-/* For two ops; in the small form, whose sums are apart already, a frame more would be deeper. */
-#if EM_SMALL
-#define OF_TWO_OPS EM_INLINE
-#else
-#define OF_TWO_OPS static EM_APART
-#endif
-
-/* Of x from each of some points. */
-OF_TWO_OPS void distances_f32(em_value x, const em_f32 *points, uint32_t rows, em_f32 *out) {
+/* Of x from each of some points, which y holds one behind the other. */
+EM_TWICE(distances_f32) {
     em_rows r;
-    em_begin_rows(&r, x, points, rows);
-    for (uint32_t k = 0; k < rows; k++) {
-        out[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
+    em_begin_rows(&r, x, (const em_f32 *)y.data, node->length);
+    for (uint32_t k = 0; k < node->length; k++) {
+        ((em_f32 *)out)[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
     }
 }
 #endif
@@ -239,7 +283,8 @@ EM_TABLES(distances) {
 EM_WORK(distances) { return em_table_at(m, node->first_table)->count; }
 
 EM_RUN(distances) {
-    distances_f32(x, (const em_f32 *)em_data_of(m, node, 0), node->length, (em_f32 *)out);
+    const em_value points = {em_data_of(m, node, 0), EM_F32, x.length * node->length};
+    distances_f32(m, node, x, points, out);
 }
 #endif
 
@@ -305,7 +350,7 @@ static int64_t squares_of_ints(em_value x, em_value y) {
 
 EM_RUN(squared_error) {
     if (em_is_f32(x.dtype)) {
-        distances_f32(x, (const em_f32 *)y.data, 1, (em_f32 *)out);
+        distances_f32(m, node, x, y, out);
     } else {
         *(em_i64 *)out = squares_of_ints(x, y);
     }

@@ -4,12 +4,14 @@
  */
 #include "em_ops.h"
 #include "em_sums.h"
+#include "em_wide.h"
 
 #if EM_HAS(REDUCE) || EM_HAS(DEVIATION)
 
 /* ---- over the positions of each channel ----------------------------------------------------- */
 
-#define MAP_LANES 16u  /* channels side by side */
+#define MAP_LANES 32u  /* channels side by side, */
+#define MAP_HALF 16u   /* where there are as many, else these */
 #define MAP_STEPS 128u /* as many bytes of either sign add up in 16 bits */
 
 /* What the float sums over the positions of a channel are made of: its values, or with `about`, the
@@ -160,50 +162,74 @@ EM_TABLES(reduce) {
     return EM_OK;
 }
 
-/* Sixteen channels of 16 bits side by side, over all positions. */
-EM_INLINE void reduce_halfwords(em_value x, uint32_t channels, uint32_t first, em_i32 *out) {
+/* So many channels of 16 bits side by side, over all positions. */
+EM_INLINE void reduce_halfwords(uint32_t lanes, const em_i16 *x, uint32_t channels,
+                                uint32_t positions, em_i32 *out) {
     int32_t sum[MAP_LANES] = {0};
-    for (uint32_t at = first; at < x.length; at += channels) {
-        const em_i16 *v = (const em_i16 *)x.data + at; /* at + l might wrap */
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            sum[l] += v[l];
+    for (; positions > 0; positions--, x += channels) {
+        for (uint32_t l = 0; l < lanes; l++) {
+            sum[l] += x[l];
         }
     }
-    memcpy(out + first, sum, sizeof sum);
+    for (uint32_t l = 0; l < lanes; l++) {
+        out[l] = sum[l];
+    }
 }
 
-/* Sixteen channels of bytes: in 16 bits, now and then in 32. */
-EM_INLINE void reduce_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
-                            em_i32 *out) {
-    int32_t sum[MAP_LANES] = {0};
-    for (uint32_t at = first; at < x.length;) {
-        const uint32_t left = (x.length - at + channels - 1) / channels;
-        const uint32_t steps = left < MAP_STEPS ? left : MAP_STEPS;
-        int16_t part[MAP_LANES] = {0};
-        for (uint32_t i = 0; i < steps; i++, at += channels) {
-            const int8_t *s = (const int8_t *)x.data + at;
-            const uint8_t *u = (const uint8_t *)x.data + at;
-            for (uint32_t l = 0; l < MAP_LANES; l++) {
-                part[l] = (int16_t)(part[l] + (dtype == EM_I8 ? s[l] : u[l]));
-            }
-        }
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            sum[l] += part[l];
+/* So many channels of bytes side by side, over MAP_STEPS positions at most: in 16 bits. */
+EM_INLINE void sum_of_bytes(uint32_t lanes, uint32_t dtype, const uint8_t *x, uint32_t channels,
+                            uint32_t steps, int16_t *sum) {
+    for (uint32_t l = 0; l < lanes; l++) {
+        sum[l] = 0;
+    }
+    for (; steps > 0; steps--, x += channels) {
+        for (uint32_t l = 0; l < lanes; l++) {
+            sum[l] = (int16_t)(sum[l] + em_int_of(dtype, x, l));
         }
     }
-    memcpy(out + first, sum, sizeof sum);
+}
+
+/* The same over all positions. */
+EM_INLINE void reduce_bytes(uint32_t lanes, uint32_t dtype, const uint8_t *x, uint32_t channels,
+                            uint32_t positions, em_i32 *out) {
+    int16_t sum[MAP_LANES];
+    uint32_t steps = positions < MAP_STEPS ? positions : MAP_STEPS;
+    sum_of_bytes(lanes, dtype, x, channels, steps, sum);
+    for (uint32_t l = 0; l < lanes; l++) {
+        out[l] = sum[l];
+    }
+    for (uint32_t left = positions - steps; left > 0; left -= steps) {
+        x += (size_t)steps * channels;
+        steps = left < MAP_STEPS ? left : MAP_STEPS;
+        sum_of_bytes(lanes, dtype, x, channels, steps, sum);
+        for (uint32_t l = 0; l < lanes; l++) {
+            out[l] += sum[l];
+        }
+    }
+}
+
+EM_INLINE void reduce_lanes(uint32_t lanes, uint32_t dtype, const void *x, uint32_t channels,
+                            uint32_t positions, em_i32 *out) {
+    if (dtype == EM_I16) {
+        reduce_halfwords(lanes, (const em_i16 *)x, channels, positions, out);
+    } else {
+        reduce_bytes(lanes, dtype, (const uint8_t *)x, channels, positions, out);
+    }
 }
 
 EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
     uint32_t c = 0;
-    if (!EM_SMALL && dtype == EM_I16) {
+    if (!EM_SMALL && dtype != EM_I32) {
+        const uint32_t positions = x.length / channels;
+        const uint8_t *data = (const uint8_t *)x.data;
         for (; c + MAP_LANES <= channels; c += MAP_LANES) {
-            reduce_halfwords(x, channels, c, out);
+            reduce_lanes(MAP_LANES, dtype, data + (size_t)c * em_size_of(dtype), channels,
+                         positions, out + c);
         }
-    }
-    if (!EM_SMALL && (dtype == EM_I8 || dtype == EM_U8)) {
-        for (; c + MAP_LANES <= channels; c += MAP_LANES) {
-            reduce_bytes(dtype, x, channels, c, out);
+        if (c + MAP_HALF <= channels) {
+            reduce_lanes(MAP_HALF, dtype, data + (size_t)c * em_size_of(dtype), channels, positions,
+                         out + c);
+            c += MAP_HALF;
         }
     }
     for (; c < channels; c++) {
@@ -224,7 +250,7 @@ EM_INLINE void reduce_group(em_value x, uint32_t channels, em_i32 *out) {
     }
 }
 
-EM_RUN(reduce) {
+EM_TWICE(reduce_groups) {
     const em_table *t = em_table_at(m, node->first_table);
     const uint32_t channels =
         t->count == 2 ? *(const em_u32 *)em_data_of(m, node, 0) : node->length;
@@ -236,6 +262,8 @@ EM_RUN(reduce) {
         data += (size_t)length * em_size_of(x.dtype);
     }
 }
+
+EM_RUN(reduce) { reduce_groups(m, node, x, y, out); }
 #endif
 
 #if EM_HAS(DEVIATION)
@@ -276,7 +304,8 @@ EM_INLINE uint32_t root_of(uint64_t v, uint64_t square, uint32_t bits) {
 }
 
 #if !EM_SMALL
-/* One bit of roots side by side. */
+/* One bit of roots side by side. Loops over all lanes, which no other loop holds, become vectors.
+ */
 EM_INLINE void add_bit(const uint16_t *v, uint32_t k, uint16_t *root) {
     for (uint32_t l = 0; l < MAP_LANES; l++) {
         const uint16_t more = (uint16_t)(root[l] | (1u << k));
@@ -284,9 +313,8 @@ EM_INLINE void add_bit(const uint16_t *v, uint32_t k, uint16_t *root) {
     }
 }
 
-/* Roots of 16 bits side by side. Loops over the lanes, which no other loop holds, become vectors.
- */
-EM_ONCE void roots_of(const uint16_t *v, em_i32 *out) {
+/* Roots of 16 bits side by side. */
+EM_INLINE void roots_of(uint32_t lanes, const uint16_t *v, em_i32 *out) {
     uint16_t root[MAP_LANES] = {0};
     add_bit(v, 7, root);
     add_bit(v, 6, root);
@@ -296,86 +324,110 @@ EM_ONCE void roots_of(const uint16_t *v, em_i32 *out) {
     add_bit(v, 2, root);
     add_bit(v, 1, root);
     add_bit(v, 0, root);
-    for (uint32_t l = 0; l < MAP_LANES; l++) {
+    for (uint32_t l = 0; l < lanes; l++) {
         out[l] = root[l];
     }
 }
 
-/* Of bytes four times the variance, rounded down: below 2^16, and its root is the deviation. */
-EM_ONCE void variances_of(const int32_t *sum, const uint64_t *squares, uint32_t positions,
-                          uint16_t *out) {
-    const int is_power = (positions & (positions - 1)) == 0;
-    const uint32_t shift = 2 * em_width(positions);
-    if (positions < 256) { /* so that all fit in 32 bits */
-        uint32_t v[MAP_LANES];
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            v[l] = 4 * (positions * (uint32_t)squares[l] - (uint32_t)sum[l] * (uint32_t)sum[l]);
+/* Adds so many positions, fewer than FEW_POSITIONS, to the sums of bytes and of their squares.
+ * `flip` makes unsigned ones what is 128 below them: their variance is the same. */
+EM_INLINE void add_squares(uint32_t lanes, uint32_t flip, const uint8_t *x, uint32_t channels,
+                           uint32_t steps, int16_t *sum, uint32_t *squares) {
+    for (; steps >= 3; steps -= 3, x += (size_t)3 * channels) {
+        const uint8_t *p = x, *q = p + channels, *r = q + channels;
+        for (uint32_t l = 0; l < lanes; l++) { /* three squares fit in 16 bits */
+            const int16_t a = (int8_t)(p[l] ^ flip), b = (int8_t)(q[l] ^ flip);
+            const int16_t c = (int8_t)(r[l] ^ flip);
+            const uint16_t ab = (uint16_t)((uint16_t)(a * a) + (uint16_t)(b * b));
+            sum[l] = (int16_t)(sum[l] + (int16_t)(a + b + c));
+            squares[l] += (uint16_t)(ab + (uint16_t)(c * c));
         }
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
-            out[l] = (uint16_t)(is_power ? v[l] >> shift : v[l] / (positions * positions));
-        }
-        return;
     }
-    const uint64_t square = (uint64_t)positions * positions;
-    for (uint32_t l = 0; l < MAP_LANES; l++) {
-        const uint64_t v = scaled_variance(sum[l], squares[l], positions);
-        out[l] = (uint16_t)(is_power ? v >> shift : v / square);
+    for (; steps > 0; steps--, x += channels) {
+        for (uint32_t l = 0; l < lanes; l++) {
+            const int16_t a = (int8_t)(x[l] ^ flip);
+            sum[l] = (int16_t)(sum[l] + a);
+            squares[l] += (uint16_t)(a * a);
+        }
     }
 }
 
-/* Sixteen channels of bytes side by side: sums and squares in 16 bits, now and then in 32. */
-EM_INLINE void deviation_bytes(uint32_t dtype, em_value x, uint32_t channels, uint32_t first,
-                               em_i32 *out) {
-    const uint32_t positions = x.length / channels;
+#define FEW_POSITIONS 256u /* fewer have sums of 16 bits, and 32 suffice for the variance */
+
+/* Of bytes four times the variance, rounded down: below 2^16, and its root is the deviation. */
+EM_INLINE void variances_of_few(uint32_t lanes, uint32_t flip, const uint8_t *x, uint32_t channels,
+                                uint32_t positions, uint16_t *out) {
+    int16_t sum[MAP_LANES] = {0};
+    uint32_t squares[MAP_LANES] = {0};
+    add_squares(lanes, flip, x, channels, positions, sum, squares);
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        const uint32_t of_sum = (uint32_t)((int32_t)sum[l] * sum[l]);
+        squares[l] = 4 * (positions * squares[l] - of_sum);
+    }
+    const uint32_t shift = 2 * em_width(positions), square = positions * positions;
+    const int is_power = (positions & (positions - 1)) == 0;
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        out[l] = (uint16_t)(is_power ? squares[l] >> shift : squares[l] / square);
+    }
+}
+
+/* There are 2^16 positions at most: as many squares add up in 32 bits. */
+EM_INLINE void variances_of_many(uint32_t lanes, uint32_t flip, const uint8_t *x, uint32_t channels,
+                                 uint32_t positions, uint16_t *out) {
     int32_t sum[MAP_LANES] = {0};
-    uint64_t squares[MAP_LANES] = {0};
-    for (uint32_t at = first, left = positions; left > 0;) {
+    uint32_t squares[MAP_LANES] = {0};
+    for (uint32_t left = positions; left > 0;) {
         const uint32_t steps = left < MAP_STEPS ? left : MAP_STEPS;
         int16_t part[MAP_LANES] = {0};
-        uint32_t wide[MAP_LANES] = {0}, i = 0;
-        for (; dtype == EM_I8 && i + 3 <= steps; i += 3, at += 3 * channels) {
-            const int8_t *p = (const int8_t *)x.data + at, *q = p + channels, *r = q + channels;
-            for (uint32_t l = 0; l < MAP_LANES; l++) { /* three squares of signed bytes fit */
-                const int16_t a = p[l], b = q[l], c = r[l];
-                const uint16_t ab = (uint16_t)((uint16_t)(a * a) + (uint16_t)(b * b));
-                part[l] = (int16_t)(part[l] + (int16_t)(a + b + c));
-                wide[l] += (uint16_t)(ab + (uint16_t)(c * c));
-            }
-        }
-        for (; i < steps; i++, at += channels) {
-            const int8_t *s = (const int8_t *)x.data + at;
-            const uint8_t *u = (const uint8_t *)x.data + at;
-            for (uint32_t l = 0; l < MAP_LANES; l++) {
-                const int16_t value = dtype == EM_I8 ? s[l] : u[l];
-                part[l] = (int16_t)(part[l] + value);
-                wide[l] += (uint16_t)(value * value);
-            }
-        }
-        for (uint32_t l = 0; l < MAP_LANES; l++) {
+        add_squares(lanes, flip, x, channels, steps, part, squares);
+        for (uint32_t l = 0; l < lanes; l++) {
             sum[l] += part[l];
-            squares[l] += wide[l];
         }
+        x += (size_t)steps * channels;
         left -= steps;
     }
+    const uint64_t square = (uint64_t)positions * positions;
+    for (uint32_t l = 0; l < MAP_LANES; l++) {
+        out[l] = (uint16_t)(scaled_variance(sum[l], squares[l], positions) / square);
+    }
+}
+
+/* So many channels of bytes side by side. */
+EM_INLINE void deviation_bytes(uint32_t lanes, uint32_t flip, const uint8_t *x, uint32_t channels,
+                               uint32_t positions, em_i32 *out) {
     uint16_t variances[MAP_LANES];
-    variances_of(sum, squares, positions, variances);
-    roots_of(variances, out + first);
+    if (positions < FEW_POSITIONS) {
+        variances_of_few(lanes, flip, x, channels, positions, variances);
+    } else {
+        variances_of_many(lanes, flip, x, channels, positions, variances);
+    }
+    roots_of(lanes, variances, out);
+}
+
+_Static_assert(EM_MAX_LENGTH / MAP_HALF <= 0x10000, "positions of so many channels");
+
+/* Of channels of bytes, but for the last ones that do not fill the lanes. */
+EM_TWICE(deviation_lanes) {
+    const uint32_t channels = node->length, positions = x.length / channels;
+    const uint32_t flip = x.dtype == EM_I8 ? 0 : 0x80;
+    const uint8_t *data = (const uint8_t *)x.data;
+    em_i32 *result = (em_i32 *)out;
+    uint32_t c = 0;
+    for (; c + MAP_LANES <= channels; c += MAP_LANES) {
+        deviation_bytes(MAP_LANES, flip, data + c, channels, positions, result + c);
+    }
+    if (c + MAP_HALF <= channels) {
+        deviation_bytes(MAP_HALF, flip, data + c, channels, positions, result + c);
+    }
 }
 #endif
 
 #define SHORT_POSITIONS 0x10000u /* as many squares of bytes add up in 32 bits */
 
-EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint32_t bits,
-                             em_i32 *out) {
+/* Of the channels from `c` on. */
+EM_INLINE void deviation_int(uint32_t dtype, em_value x, uint32_t channels, uint32_t c,
+                             uint32_t bits, em_i32 *out) {
     const uint64_t positions = x.length / channels;
-    uint32_t c = 0;
-#if !EM_SMALL
-    if (dtype == EM_I8 || dtype == EM_U8) {
-        for (; c + MAP_LANES <= channels; c += MAP_LANES) {
-            deviation_bytes(dtype, x, channels, c, out);
-        }
-    }
-#endif
     for (; c < channels; c++) {
         int64_t sum = 0;
         uint64_t squares = 0;
@@ -425,8 +477,15 @@ EM_RUN(deviation) {
         deviation_f32(x, node->length, (em_f32 *)out);
 #endif
     } else {
+        uint32_t done = 0;
+#if !EM_SMALL
+        if (x.dtype == EM_I8 || x.dtype == EM_U8) {
+            deviation_lanes(m, node, x, y, out);
+            done = node->length - node->length % MAP_HALF;
+        }
+#endif
         EM_OF_INTS(x.dtype, dtype,
-                   deviation_int(dtype, x, node->length, node->bits, (em_i32 *)out));
+                   deviation_int(dtype, x, node->length, done, node->bits, (em_i32 *)out));
     }
 }
 #endif

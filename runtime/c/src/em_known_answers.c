@@ -121,6 +121,7 @@ typedef struct step_record {
     X(DISTANCES, EM_F32, 0, 64, 0, 1, 1, OF_DISTANCES, 0x6FD5A8CD)                                 \
     X(SQUARED_ERROR, EM_F32, 0, 64, 3, 64, 1, 0, 0x6FD5A8CD)                                       \
     X(KERNELS, EM_F32, 1, 64, 0, 1, 1, OF_KERNELS, 0x825BD03F)                                     \
+    X(KERNELS, EM_F32, 1, 64, 0, 1, 5, OF_KERNELS, 0xFF37EE51)                                     \
     X(SUM, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                   \
     X(SUM, EM_F32, 0, 3, 0, 1, 1, 0, 0xA0208E41)                                                   \
     X(SUM, EM_F32, 0, 4, 0, 1, 1, 0, 0xF552CC5F)                                                   \
@@ -173,7 +174,11 @@ typedef struct step_record {
     X(LOGSUMEXP, EM_F32, 0, 36, 0, 1, 12, 0, 0x4073AF5C)                                           \
     X(LOGSUMEXP, EM_F32, 0, 16, 0, 1, 4, 0, 0xDA074A8F)                                            \
     X(LOGSUMEXP, EM_F32, 0, 24, 0, 1, 2, 0, 0x96802F5B)                                            \
-    X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 1, 0, 0x57C84180)
+    X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 1, 0, 0x57C84180)                                            \
+    X(SUM, EM_F32, 0, 32, 0, 1, 1, 0, 0xF9974F55)                                                  \
+    X(REDUCE, EM_F32, 0, 32, 0, 1, 1, 0, 0x30174F55)                                               \
+    X(DEVIATION, EM_F32, 0, 32, 0, 1, 1, 0, 0x849E1898)                                            \
+    X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 2, 0, 0x77810B16)
 
 static const step_record STEPS[] = {
 #define STEP(NAME, ...) EM_IF(EDGEMON_OP_##NAME, {EM_OP_##NAME, __VA_ARGS__}, )

@@ -293,7 +293,10 @@ EM_INLINE uint32_t em_add_complete(float *pending, uint32_t lanes, uint32_t wait
  * siblings.
  */
 EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
-    if (n <= EM_SUM_SHORT) {
+    if (n == EM_SUM_SHORT) { /* as many as many layers have: a constant in this call */
+        return em_short_sum(term, t, EM_SUM_SHORT);
+    }
+    if (n < EM_SUM_SHORT) {
         return em_short_sum(term, t, n);
     }
     float pending[EM_SUM_LEVELS * EM_SUM_LANES];
