@@ -47,7 +47,7 @@ EM_INLINE void affine_wide(uint32_t dtype, em_value x, const em_i16 *weight, con
     }
 }
 
-#define AFFINE_PART 256u
+#define AFFINE_PART 128u
 
 /* The same for up to 16 bits, products side by side: some elements of x at a time, for every row.
  */
@@ -72,7 +72,7 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
     }
 }
 
-EM_TWICE(affine_f32) {
+EM_TWICE(affine_f32, 8) {
     const em_f32 *bias = (const em_f32 *)em_data_of(m, node, 1);
     em_f32 *sum = (em_f32 *)out;
     em_rows r;
@@ -87,7 +87,7 @@ EM_INLINE int fits_16(const em_monitor *m, uint32_t id) {
     return id >= m->n_taps && em_node_at(m, id - m->n_taps)->bits < 15;
 }
 
-EM_TWICE(affine_ints) {
+EM_TWICE(affine_ints, 16) {
     const em_i16 *w = (const em_i16 *)em_data_of(m, node, 0);
     const em_i32 *b = (const em_i32 *)em_data_of(m, node, 1);
     em_i32 *sum = (em_i32 *)out;
@@ -233,7 +233,7 @@ EM_INLINE void kernels_of_class(em_value x, const int8_t *centres, size_t room, 
     }
 }
 
-EM_TWICE(kernels_f32) {
+EM_TWICE(kernels_f32, 8) {
     const em_u32 *shape = (const em_u32 *)em_data_of(m, node, 0);
     const int8_t *centres = (const int8_t *)em_data_of(m, node, 1);
     const float scale = *(const em_f32 *)em_data_of(m, node, 2);
@@ -260,7 +260,7 @@ EM_RUN(kernels) { kernels_f32(m, node, x, y, out); }
 
 #if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR)
 /* Of x from each of some points, which y holds one behind the other. */
-EM_TWICE(distances_f32) {
+EM_TWICE(distances_f32, 8) {
     em_rows r;
     em_begin_rows(&r, x, (const em_f32 *)y.data, node->length);
     for (uint32_t k = 0; k < node->length; k++) {

@@ -250,7 +250,7 @@ EM_INLINE void reduce_group(em_value x, uint32_t channels, em_i32 *out) {
     }
 }
 
-EM_TWICE(reduce_groups) {
+EM_TWICE(reduce_groups, 256) {
     const em_table *t = em_table_at(m, node->first_table);
     const uint32_t channels =
         t->count == 2 ? *(const em_u32 *)em_data_of(m, node, 0) : node->length;
@@ -407,7 +407,7 @@ EM_INLINE void deviation_bytes(uint32_t lanes, uint32_t flip, const uint8_t *x, 
 _Static_assert(EM_MAX_LENGTH / MAP_HALF <= 0x10000, "positions of so many channels");
 
 /* Of channels of bytes, but for the last ones that do not fill the lanes. */
-EM_TWICE(deviation_lanes) {
+EM_TWICE(deviation_lanes, 256) {
     const uint32_t channels = node->length, positions = x.length / channels;
     const uint32_t flip = x.dtype == EM_I8 ? 0 : 0x80;
     const uint8_t *data = (const uint8_t *)x.data;

@@ -19,19 +19,19 @@
 #endif
 
 /* A function with the parameters of EM_RUN, for the inside of an op. What it calls is of both kinds
- * if it is EM_INLINE. */
+ * if it is EM_INLINE. An x of fewer elements than `least` has no use for wide vectors. */
 #define EM_TWICE_OF(kind, name)                                                                    \
     kind void name(EM_UNUSED const em_monitor *m, EM_UNUSED const em_node *node,                   \
                    EM_UNUSED em_value x, EM_UNUSED em_value y, void *out)
 #if EM_WIDE
-#define EM_TWICE(name)                                                                             \
+#define EM_TWICE(name, least)                                                                      \
     EM_TWICE_OF(EM_INLINE, name##_source);                                                         \
     EM_TWICE_OF(EM_ONCE, name##_narrow) { name##_source(m, node, x, y, out); }                     \
     EM_TWICE_OF(__attribute__((target("avx2"))) EM_ONCE, name##_wide) {                            \
         name##_source(m, node, x, y, out);                                                         \
     }                                                                                              \
     EM_TWICE_OF(EM_INLINE, name) {                                                                 \
-        if (__builtin_cpu_supports("avx2")) {                                                      \
+        if (x.length >= (least) && __builtin_cpu_supports("avx2")) {                               \
             name##_wide(m, node, x, y, out);                                                       \
         } else {                                                                                   \
             name##_narrow(m, node, x, y, out);                                                     \
@@ -39,9 +39,9 @@
     }                                                                                              \
     EM_TWICE_OF(EM_INLINE, name##_source)
 #elif EM_SMALL
-#define EM_TWICE(name) EM_TWICE_OF(EM_INLINE, name)
+#define EM_TWICE(name, least) EM_TWICE_OF(EM_INLINE, name)
 #else
-#define EM_TWICE(name) EM_TWICE_OF(EM_ONCE, name)
+#define EM_TWICE(name, least) EM_TWICE_OF(EM_ONCE, name)
 #endif
 
 #endif /* EM_WIDE_H */
