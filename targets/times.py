@@ -28,7 +28,7 @@ PARTS: dict[str, str] = {
     "affine_int": "a product of integers of up to 16 bits in affine",
     "affine_wide": "a product of wider integers in affine",
     "affine_float": "a product of floats in affine",
-    "reduce_int": "an element of a byte tap in reduce, of sixteen channels side by side",
+    "reduce_int": "an element of a byte tap in reduce, of channels side by side",
     "reduce_scalar": "an element of other integers in reduce and in squared_error",
     "reduce_float": "an element of floats in reduce",
     "long_sum": "what a term of more than 64 floats costs beside its own time",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
-AFFINE_PART = 64  # elements of x that integer ``affine`` takes at a time (em_family_dense.c)
+AFFINE_PART = 128  # elements of x that integer ``affine`` takes at a time (em_family_dense.c)
+NARROW_BITS = 15  # inputs of fewer are taken as 16-bit integers (em_family_dense.c)
 WIDEST_AFFINE = 12  # bits of inputs of integer weighted sums: sums of up to 32 codes
 AFFINE_BITS = MAX_BITS["int32"] - 1  # of weighted sums, of which differences are taken
 FEWEST_WEIGHT_BITS = 7  # as int8 models have; with fewer, weighted sums are of floats
@@ -76,7 +77,7 @@ class Affine(Op):
         rows = node.value.length
         if x.is_float:
             return float_sums("affine_float", rows, x.length)
-        if x.dtype == "int32":
+        if x.dtype == "int32" and x.bits >= NARROW_BITS:
             return {"row": rows, "affine_wide": rows * x.length}
         return {
             "vector": x.length,  # to 16 bits

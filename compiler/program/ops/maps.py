@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
-BYTE_LANES = 16  # channels side by side (em_family_maps.c)
+LANES, HALF = 32, 16  # channels of bytes side by side, and of what is left (em_family_maps.c)
 SQUARE_STEPS = 3  # a square and a sum of two widths, where ``reduce`` has a sum
-ROOT_ROWS = 4  # of a channel: a division and a root, in starts of a loop
+ROOT_ROWS = 4  # of a block or channel: divisions and roots, in starts of a loop
 
 
 def _shape(table: Array, length: int) -> tuple[int, int, int]:
@@ -38,6 +38,13 @@ def _shape(table: Array, length: int) -> tuple[int, int, int]:
     channels = int(table[0])
     positions = int(table[1]) if table.size > 1 else length // channels
     return length // (positions * channels), positions, channels
+
+
+def _side_by_side(channels: int, x: Value) -> tuple[int, int]:
+    """In how many blocks, and how many channels, are looked at side by side?"""
+    if x.dtype not in BYTES:
+        return 0, 0
+    return channels // LANES + channels % LANES // HALF, channels - channels % HALF
 
 
 class _OfChannels(Op):
@@ -109,9 +116,9 @@ class Reduce(_OfChannels):
         groups, positions, channels = _shape(node.tables[0], x.length)
         if x.is_float:
             return float_sums("reduce_float", groups * channels, positions)
-        lanes = channels - channels % BYTE_LANES if x.dtype in BYTES else 0
+        blocks, lanes = _side_by_side(channels, x)
         return {
-            "row": groups * (lanes // BYTE_LANES + channels - lanes),
+            "row": groups * (blocks + channels - lanes),
             "reduce_int": groups * lanes * positions,
             "reduce_scalar": groups * (channels - lanes) * positions,
         }
@@ -159,9 +166,9 @@ class Deviation(_OfChannels):
             sums = float_sums("reduce_float", channels, positions)
             twice = {part: 2 * count for part, count in sums.items()}
             return {**twice, "exp": channels, "log": channels}
-        lanes = channels - channels % BYTE_LANES if x.dtype in BYTES else 0
+        blocks, lanes = _side_by_side(channels, x)
         return {
-            "row": channels * ROOT_ROWS,
+            "row": (blocks + channels - lanes) * ROOT_ROWS,
             "reduce_int": lanes * positions * SQUARE_STEPS,
             "reduce_scalar": (channels - lanes) * positions,
         }
