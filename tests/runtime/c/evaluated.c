@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* After a run the workspace holds every node's result. */
-static uint64_t workspace[4096];
+static uint64_t workspace[16384];
 em_result result;
 
 float f32_of(uint32_t bits) {
