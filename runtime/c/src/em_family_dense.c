@@ -57,9 +57,10 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
     for (uint32_t first = 0; first < x.length; first += AFFINE_PART) {
         const uint32_t left = x.length - first;
         const uint32_t n = left < AFFINE_PART ? left : AFFINE_PART;
+        const uint8_t *from = (const uint8_t *)x.data + (size_t)first * em_size_of(dtype);
         int16_t part[AFFINE_PART];
-        for (uint32_t i = 0; i < n; i++) {
-            part[i] = (int16_t)em_int_at(dtype, x.data, first + i);
+        for (uint32_t i = 0; i < n; i++) { /* first + i might wrap, and be no vector */
+            part[i] = (int16_t)em_int_of(dtype, from, i);
         }
         for (uint32_t k = 0; k < rows; k++) {
             const em_i16 *w = weight + (size_t)k * x.length + first;

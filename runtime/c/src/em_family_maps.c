@@ -406,18 +406,24 @@ EM_INLINE void deviation_bytes(uint32_t lanes, uint32_t flip, const uint8_t *x, 
 
 _Static_assert(EM_MAX_LENGTH / MAP_HALF <= 0x10000, "positions of so many channels");
 
-/* Of channels of bytes, but for the last ones that do not fill the lanes. */
-EM_TWICE(deviation_lanes, 256) {
-    const uint32_t channels = node->length, positions = x.length / channels;
-    const uint32_t flip = x.dtype == EM_I8 ? 0 : 0x80;
+/* Of channels of bytes, but for the last ones that do not fill the lanes; `flip` is a constant. */
+EM_INLINE void deviation_blocks(uint32_t flip, em_value x, uint32_t channels, em_i32 *out) {
     const uint8_t *data = (const uint8_t *)x.data;
-    em_i32 *result = (em_i32 *)out;
+    const uint32_t positions = x.length / channels;
     uint32_t c = 0;
     for (; c + MAP_LANES <= channels; c += MAP_LANES) {
-        deviation_bytes(MAP_LANES, flip, data + c, channels, positions, result + c);
+        deviation_bytes(MAP_LANES, flip, data + c, channels, positions, out + c);
     }
     if (c + MAP_HALF <= channels) {
-        deviation_bytes(MAP_HALF, flip, data + c, channels, positions, result + c);
+        deviation_bytes(MAP_HALF, flip, data + c, channels, positions, out + c);
+    }
+}
+
+EM_TWICE(deviation_lanes, 256) {
+    if (x.dtype == EM_I8) {
+        deviation_blocks(0, x, node->length, (em_i32 *)out);
+    } else {
+        deviation_blocks(0x80, x, node->length, (em_i32 *)out);
     }
 }
 #endif
