@@ -117,7 +117,8 @@ class LinearOpinion(MonitorEstimator):
         x = values_of(recording, self.blocks_)
         self._choose(x, labels, recording)
         self.weight_, self.bias_ = self._learn(x, labels)
-        self.accuracy_ = float((self.answers(recording) == labels).mean())
+        answers = (x @ self.weight_.T + self.bias_).argmax(axis=1)
+        self.accuracy_ = float((answers == labels).mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
     def _choose(self, x: Floats, labels: Integers, recording: Recording) -> None:
