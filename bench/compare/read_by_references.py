@@ -13,6 +13,7 @@ from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.graph import Tensor
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors import MonitorEstimator
+from edgemon.compiler.monitors.second_opinion import BANDS
 from edgemon.compiler.monitors.shared.disagreement import odds_against
 from edgemon.compiler.monitors.shared.vectors import Block, blocks_of, logits_values, values_of
 from edgemon.compiler.program.ir import Tap
@@ -46,19 +47,20 @@ class Reads:
 
     def blocks(self, known: Iterable[Tap], logits: str) -> tuple[Block, ...]:
         """As compact monitors read them: elements of vectors, logarithms of probabilities, and of
-        maps the means of channels and their deviations. Probabilities of which there are logits
-        say nothing more."""
+        maps the means of channels in bands and their deviations. Probabilities of which there are
+        logits say nothing more."""
         names = {t.name for t in self.tensors}
         told = [
             t for t in known if t.name in names and (not t.probabilities or t.name == logits)
         ]  # fmt: skip
-        return blocks_of(told, logits=logits)
+        return blocks_of(told, logits=logits, bands=BANDS)
 
 
 def blocks_json(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     return [
-        {"tap": b.tap.name, "features": b.tap.width,
-         "of": f"{b.statistic} of each channel" if b.tap.channels else "elements"}
+        {"tap": b.tap.name, "features": b.width,
+         "of": f"{b.statistic} of each channel" + f" in {b.bands} bands" * (b.bands > 1)
+         if b.tap.channels else "elements"}
         for b in blocks
     ]  # fmt: skip
 
