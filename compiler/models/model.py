@@ -18,7 +18,7 @@ from edgemon.compiler.models import child, outputs
 from edgemon.compiler.models.decision import OF_PROBABILITY
 from edgemon.compiler.models.graph import Graph, Operator, Tensor, UnsupportedError
 from edgemon.compiler.models.selection import Prepared
-from edgemon.compiler.models.tap_rules import as_tap, head, obstacle, tap_of
+from edgemon.compiler.models.tap_rules import as_tap, head, means_of, obstacle, tap_of
 from edgemon.compiler.program.ir import Tap
 from edgemon.runtime.errors import EdgemonError
 from edgemon.runtime.formats import format_of
@@ -214,7 +214,11 @@ class Model(ABC):
         """The tensor as a tap that knows its channels, if it is a feature map, and whether it holds
         probabilities of the classes."""
         tap, axis = tap_of(tensor), self.graph.channel_axis
-        tap = replace(tap, probabilities=self._holds_probabilities(tensor))
+        tap = replace(
+            tap,
+            probabilities=self._holds_probabilities(tensor),
+            means_of=means_of(self.graph, tensor),
+        )
         if tensor.index == self.graph.outputs[0]:
             return replace(tap, decides_above=self.decides_above)
         if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:

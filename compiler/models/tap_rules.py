@@ -226,14 +226,26 @@ def _before_dynamic(graph: Graph, index: int) -> int:
 
 def _pooled(graph: Graph) -> list[Tensor]:
     """Output of the last global average pooling."""
-    for op in reversed(graph.operators):
-        if has_role(op, Role.AVERAGE_POOL) and op.inputs[0] >= 0:
-            before, after = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-            if len(before.shape) != 4 or after.long_axes == before.long_axes:
-                continue
-            if after.long_axes == (before.shape[graph.channel_axis],):
-                return [after]
-    return []
+    found = (op for op in reversed(graph.operators) if _pools_all(graph, op))
+    return [graph.tensors[op.outputs[0]] for op in found][:1]
+
+
+def _pools_all(graph: Graph, op: Operator) -> bool:
+    """Is it an average over all positions?"""
+    if not has_role(op, Role.AVERAGE_POOL) or op.inputs[0] < 0:
+        return False
+    before, after = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+    if len(before.shape) != 4 or after.long_axes == before.long_axes:
+        return False
+    return after.long_axes == (before.shape[graph.channel_axis],)
+
+
+def means_of(graph: Graph, tensor: Tensor) -> str:
+    """Name of the feature map of which this tensor has the channels' means, "" if of none."""
+    op = graph.producer(tensor.index)
+    while op is not None and has_role(op, Role.SAME_VALUE):
+        op = graph.producer(op.inputs[0])
+    return graph.tensors[op.inputs[0]].name if op is not None and _pools_all(graph, op) else ""
 
 
 def _dense(graph: Graph) -> list[Tensor]:

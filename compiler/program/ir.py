@@ -47,6 +47,7 @@ class Tap:
     ``view``: of which inference, "plain" or another of ``runtime.views``. ``channels``: of a
     feature map the number of its channels, which lie on its last axis unless ``channels_first``,
     and ``map_rows`` those of its rows, whose positions lie one behind the other; 0 for a vector.
+    ``means_of``: the tensor of the map of which a vector has the channels' means, "" for none.
     Monitors lower by them; an artifact does not hold them. ``decides_above``: of a
     model's only output unit, the real value above which it means class 1. ``probabilities``: are
     they those of the classes, and no logits?
@@ -61,6 +62,7 @@ class Tap:
     channels: int = field(default=0, compare=False)
     channels_first: bool = field(default=False, compare=False)
     map_rows: int = field(default=0, compare=False)
+    means_of: str = field(default="", compare=False)
     decides_above: float = field(default=0.5, compare=False)
     probabilities: bool = field(default=False, compare=False)
 

@@ -86,8 +86,8 @@ def blocks_of(taps: Sequence[Tap], *, logits: str = "", bands: int = 1) -> tuple
 
 
 def _pooled(tap: Tap, of: Tap) -> bool:
-    """Is the tap as wide as the means of this map?"""
-    return not tap.channels and (tap.length, tap.view) == (of.channels, of.view)
+    """Does the tap hold the means of this map?"""
+    return (tap.means_of, tap.view) == (of.tensor, of.view)
 
 
 def _bands(tap: Tap, most: int) -> int:

@@ -78,6 +78,7 @@ def test_a_tapped_map_knows_its_channels_and_rows(tmp_path: Path) -> None:
     features, pooled = model.with_taps(tensors, tmp_path / "tapped.onnx").taps
     assert (features.channels, features.map_rows, features.channels_first) == (3, 4, True)
     assert (pooled.channels, pooled.map_rows) == (0, 0)
+    assert (features.means_of, pooled.means_of) == ("", "features")
 
 
 def test_both_layouts_take_the_same_images(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ def with_map(folder: Path, dtype: str, rows: int) -> Recording:
         codes = np.clip(np.rint(real / tap.scale) + tap.zero_point, -128, 127).astype(np.int8)
     file = RowFile.create(folder / "map.npy", (rows, tap.length), dtype)
     file.write(0, codes.reshape(rows, -1))
-    return replace(found, taps=(*found.taps, tap), files=(*found.files, file))
+    taps = [replace(t, means_of="map" * (t.name == "features")) for t in found.taps]
+    return replace(found, taps=(*taps, tap), files=(*found.files, file))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])

@@ -80,7 +80,7 @@ def test_deviations_of_a_map_are_those_of_its_channels(dtype: str, *, first: boo
 
 def test_means_that_another_tap_holds_are_not_taken_twice() -> None:
     """The output of a pooling over the whole map is its means."""
-    pooled, logits = Tap("pooled", "int8", 3), Tap("logits", "int8", 5)
+    pooled, logits = Tap("pooled", "int8", 3, means_of="map"), Tap("logits", "int8", 5)
     assert [(b.tap.name, b.statistic) for b in blocks_of([pooled, logits, MAP])] == [
         ("pooled", MEAN), ("logits", MEAN), ("map", DEVIATION),
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def test_means_that_another_tap_holds_are_not_taken_twice() -> None:
 
 def test_bands_hold_the_means_of_the_map_and_what_was_pooled_of_it() -> None:
     """As many bands as divide the rows; a pooled tap says nothing more, another layer does."""
-    pooled, logits = Tap("pooled", "int8", 3), Tap("logits", "int8", 5)
+    pooled, logits = Tap("pooled", "int8", 3, means_of="map"), Tap("logits", "int8", 5)
     tall = replace(MAP, map_rows=8)
 
     def found(tap: Tap, bands: int) -> list[tuple[str, str, int]]:
@@ -130,3 +130,12 @@ def test_weights_of_narrow_sums_are_short(dtype: str, rows: int, expected: int) 
     program = b.program(b.node("argmax", 0), [Monitor("m", b.node("max", scores), 0.0, 0.0)])
     (affine,) = (node for node in quantise(program).nodes if node.op == "affine")
     assert affine.tables[0].itemsize == expected
+
+
+def test_a_layer_as_wide_as_the_map_has_channels_is_no_pooling() -> None:
+    """64 units of a dense layer behind a map of 64 channels were taken for its means, and left out
+    beside bands."""
+    dense, tall = Tap("dense", "int8", 3), replace(MAP, map_rows=8)
+    assert [b.tap.name for b in blocks_of([dense, tall], bands=8)] == ["dense", "map", "map"]
+    kept = [(b.tap.name, b.statistic) for b in blocks_of([dense, MAP])]
+    assert kept == [("dense", MEAN), ("map", MEAN), ("map", DEVIATION)]
