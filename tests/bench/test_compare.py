@@ -334,7 +334,7 @@ def test_a_table_of_features_and_one_of_labels(tmp_path: Path) -> None:
 def test_specifications_that_are_shipped() -> None:
     folder = Path(__file__).parents[2] / "bench" / "compare"
     names = {path.stem: Spec.read(path).cases for path in folder.glob("*.toml")}
-    assert names.keys() == {"cifar10", "gtsrb", "mirror", "patterns", "tabular"}
+    assert names.keys() == {"cifar10", "gtsrb", "mirror", "mnist", "patterns", "tabular"}
     assert len(names["tabular"]) == 16
     assert {c.group for c in names["tabular"]} == {"tabular"}
     assert names["tabular"][0].model.endswith("/BM1.tflite")

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from edgemon.compiler.program.onnx_graph import OnnxGraph
     from edgemon.compiler.program.quantise import Quantiser
 
+NARROW = (*BYTES, "int16")
 LANES, HALF = 32, 16  # channels of bytes side by side, and of what is left (em_family_maps.c)
 SQUARE_STEPS = 3  # a square and a sum of two widths, where ``reduce`` has a sum
-ROOT_ROWS = 4  # of a block or channel: divisions and roots, in starts of a loop
+ROOT_ROWS = 4  # of a block, or of a bit of one channel: roots, in starts of a loop
 
 
 def _shape(table: Array, length: int) -> tuple[int, int, int]:
@@ -40,10 +41,8 @@ def _shape(table: Array, length: int) -> tuple[int, int, int]:
     return length // (positions * channels), positions, channels
 
 
-def _side_by_side(channels: int, x: Value) -> tuple[int, int]:
+def _side_by_side(channels: int) -> tuple[int, int]:
     """In how many blocks, and how many channels, are looked at side by side?"""
-    if x.dtype not in BYTES:
-        return 0, 0
     return channels // LANES + channels % LANES // HALF, channels - channels % HALF
 
 
@@ -116,10 +115,10 @@ class Reduce(_OfChannels):
         groups, positions, channels = _shape(node.tables[0], x.length)
         if x.is_float:
             return float_sums("reduce_float", groups * channels, positions)
-        blocks, lanes = _side_by_side(channels, x)
+        blocks, lanes = _side_by_side(channels) if x.dtype in NARROW else (0, 0)
         return {
             "row": groups * (blocks + channels - lanes),
-            "reduce_int": groups * lanes * positions,
+            "reduce_int": groups * lanes * positions * (1 if x.dtype in BYTES else 2),
             "reduce_scalar": groups * (channels - lanes) * positions,
         }
 
@@ -164,13 +163,14 @@ class Deviation(_OfChannels):
         positions = x.length // channels
         if x.is_float:
             sums = float_sums("reduce_float", channels, positions)
-            twice = {part: 2 * count for part, count in sums.items()}
-            return {**twice, "exp": channels, "log": channels}
-        blocks, lanes = _side_by_side(channels, x)
+            both = {part: SQUARE_STEPS * count for part, count in sums.items()}
+            return {**both, "exp": channels, "log": channels}
+        blocks, lanes = _side_by_side(channels) if x.dtype in BYTES else (0, 0)
+        alone = channels - lanes
         return {
-            "row": (blocks + channels - lanes) * ROOT_ROWS,
+            "row": blocks * ROOT_ROWS + alone * ROOT_ROWS * (x.bits + 1),
             "reduce_int": lanes * positions * SQUARE_STEPS,
-            "reduce_scalar": (channels - lanes) * positions,
+            "reduce_scalar": alone * positions * 2,
         }
 
 
