@@ -32,17 +32,7 @@ from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-PENALTIES = (
-    0.1,
-    0.2,
-    0.4,
-    0.8,
-    1.6,
-    3.2,
-    6.4,
-    12.8,
-    25.6,
-)  # inverse strengths, the strongest first
+PENALTIES = tuple(0.1 * 2**k for k in range(9))  # inverse strengths, the strongest first
 UNCHOSEN = 0.3  # where too few errors tell which is better
 MOST_GIVEN = 0.002  # of the AUROC for a stronger penalty: few errors have a large standard error
 TOLERANCE = 1e-4  # of the gradient, at which the regression ends: with 1e-3 the worth of a penalty
