@@ -10,6 +10,7 @@ that look like a digit are left out. Each file has ``x`` (rows, 28, 28, 1) uint8
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,6 +81,22 @@ def mixed(n: int, x: Images, y: npt.NDArray[Any], rng: np.random.Generator) -> I
     return np.asarray(np.maximum(x[first], x[second]))
 
 
+def _digits(path: Path) -> tuple[Images, npt.NDArray[np.int64]]:
+    """x (n, 28, 28) and y (n,). Raises typer.BadParameter if the file has no such arrays."""
+    try:
+        with np.load(path) as stored:
+            x, y = stored["x"], stored["y"]
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):  # or an .npy
+        raise typer.BadParameter(f"{path} is no .npz with arrays x and y") from None
+    if x.dtype != np.uint8 or x.shape[1:] not in ((SIDE, SIDE), (SIDE, SIDE, 1)):
+        raise typer.BadParameter(
+            f"{path}: x must be (n, {SIDE}, {SIDE}, 1) uint8, and is {x.shape} {x.dtype}"
+        )
+    if y.shape != x.shape[:1] or y.dtype.kind not in "iu":
+        raise typer.BadParameter(f"{path}: y must be ({len(x)},) whole, and is {y.shape} {y.dtype}")
+    return x.reshape(-1, SIDE, SIDE), y.astype(np.int64)
+
+
 def main(
     digits: Annotated[Path, typer.Argument(help="An .npz with x and y.", exists=True)],
     folder: Annotated[Path, typer.Argument(help="Where to write the three files.")],
@@ -87,8 +104,13 @@ def main(
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
 ) -> None:
     """Images that are no digits."""
-    with np.load(digits) as stored:
-        x, y = stored["x"].reshape(-1, SIDE, SIDE), stored["y"]
+    x, y = _digits(digits)
+    most = int((~np.isin(y, TURNS_TO_A_DIGIT)).sum())
+    if rows > most or len(np.unique(y)) < 2:
+        raise typer.BadParameter(
+            f"{digits} has {most:,} digits that can be turned, and {len(np.unique(y))} classes; "
+            f"{rows:,} rows need as many, and two classes (--rows)"
+        )
     rng = np.random.default_rng(seed)
     made = {
         "letters": letters(rows, rng),

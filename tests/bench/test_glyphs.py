@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from scipy import ndimage
 
 from edgemon.bench.glyphs import LETTERS, SIDE, TURNS_TO_A_DIGIT, letters, main, mixed, turned
@@ -56,3 +57,27 @@ def test_the_same_seed_draws_the_same_rows(
         assert a.shape == (10, SIDE, SIDE, 1)
         np.testing.assert_array_equal(a, b)
         assert (a != c).any()
+
+
+def test_what_has_no_digits_is_said_in_a_sentence(tmp_path: Path) -> None:
+    x, y = np.zeros((9, SIDE, SIDE, 1), np.uint8), np.arange(9)
+    path = tmp_path / "given.npz"
+    (tmp_path / "text.npz").write_text("no archive")
+    np.save(tmp_path / "array.npy", x)
+    with pytest.raises(typer.BadParameter, match=r"no \.npz with arrays x and y"):
+        main(tmp_path / "text.npz", tmp_path / "out")
+    with pytest.raises(typer.BadParameter, match=r"no \.npz with arrays x and y"):
+        main(tmp_path / "array.npy", tmp_path / "out")
+    for arrays, said in (
+        ({"x": x}, "no .npz with arrays x and y"),
+        ({"x": x[:, :20], "y": y}, r"x must be \(n, 28, 28, 1\) uint8, and is \(9, 20, 28, 1\)"),
+        ({"x": x.astype(float), "y": y}, "and is .* float64"),
+        ({"x": x, "y": y[:3]}, r"y must be \(9,\) whole"),
+        ({"x": x, "y": y / 2}, r"y must be \(9,\) whole"),
+        ({"x": x, "y": y}, "has 6 digits that can be turned"),
+        ({"x": x, "y": np.full(9, 5)}, "and 1 classes"),
+    ):
+        np.savez(path, **arrays)
+        with pytest.raises(typer.BadParameter, match=said):
+            main(path, tmp_path / "out", rows=9)
+    assert not (tmp_path / "out").exists()
