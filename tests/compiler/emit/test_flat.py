@@ -103,6 +103,20 @@ def test_c_header_holds_the_same_bytes() -> None:
     assert bytes(int(v, 16) for v in body.replace("{", "").split(",") if v.strip()) == data
 
 
+@pytest.mark.parametrize(("shape", "minor"), [((2,), 4), ((2, 3), 5)])
+def test_a_file_states_the_version_that_brought_what_it_has(
+    shape: tuple[int, ...], minor: int
+) -> None:
+    """Groups of positions are the only novelty: an older reader knows the op, not its table."""
+    b = Builder([Tap("logits", "float32", 3), Tap("map", "int8", 12, 0.5, 1)], real=True)
+    sums = b.node("reduce", 1, tables=[np.array(shape, np.uint32)])
+    monitors = [ProgramMonitor("m", b.node("max", sums), 0.0, 0.0)]
+    program = quantise(b.program(b.node("argmax", 0), monitors))
+    data = flat.write(flat.Artifact(program, "5a" * 32, {}, None))
+    assert struct.unpack_from("<2H", data, 8) == (flat.MAJOR, minor)
+    Monitor(data)
+
+
 def test_a_file_of_another_minor_version_is_evaluated_by_the_present_rules() -> None:
     """FORMAT.md, section 2: an infinity between two nodes, which 1.1 let pass, is a fault."""
     b = Builder([Tap("x", "float32", 2)])
