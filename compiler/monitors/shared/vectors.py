@@ -49,10 +49,8 @@ class Block:
         """Bytes of a weight of these features, at least."""
         if self.logarithms:
             return WIDE_WEIGHTS
-        means = self.statistic == MEAN
-        return bytes_of_weight(
-            self.tap, self.tap.length // (self.width if means else self.tap.length)
-        )
+        summed = self.tap.length // self.width if self.statistic == MEAN else 1
+        return bytes_of_weight(self.tap, summed)
 
     @property
     def logarithms(self) -> bool:
