@@ -1,8 +1,8 @@
 """Prototypes: how near is the nearest of a few typical feature vectors, and of which class?
 
 After k-nearest-neighbour detection (Sun, Ming, Zhu, Li: "Out-of-Distribution Detection with Deep
-Nearest Neighbors", ICML 2022) on normalised features, with k-means centres of each class in place
-of all rows.
+Nearest Neighbors", ICML 2022) on normalised features, with the directions of k-means centres of
+each class in place of all rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from sklearn.metrics import pairwise_distances
 
 from edgemon.compiler.monitors.estimator import MonitorEstimator, Score
 from edgemon.compiler.monitors.shared import pooling
-from edgemon.compiler.monitors.shared.vectors import log_odds_against, negated
+from edgemon.compiler.monitors.shared.class_scores import CODED_BYTES
+from edgemon.compiler.monitors.shared.vectors import SHORT_WEIGHTS, log_odds_against, negated
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
 
 SHARPNESS = (1.0, 1e4)  # bounds of the inverse kernel variance
+LEAST_LENGTH = 1e-19  # of features
 FEW = 2  # prototypes a class, before features are pooled rather than these given up
 SAMPLE = 5000  # fit rows on which the sharpness is found
 
@@ -56,7 +58,9 @@ class PrototypesMonitor(MonitorEstimator):
 
     def least_bytes(self, recording: Recording) -> int:
         width = recording.width(self.taps) // self.pool
-        return recording.n_classes * self.per_class * (width + 4)  # codes, and a bias each
+        whole = pooling.are_whole(recording, self.taps, self.pool)
+        of_weight = SHORT_WEIGHTS if whole else CODED_BYTES
+        return recording.n_classes * self.per_class * (width * of_weight + 4)  # and a bias each
 
     def smaller(self, recording: Recording) -> MonitorEstimator | None:
         """With half as many prototypes a class down to a few, then of pooled features, at last with
@@ -84,8 +88,10 @@ class PrototypesMonitor(MonitorEstimator):
                 for c in range(recording.n_classes)
             ]
         )
+        centres /= np.maximum(np.linalg.norm(centres, axis=2, keepdims=True), LEAST_LENGTH)
         self.unit_ = float(np.abs(centres).max() / 127) or 1.0
         self.codes_ = np.rint(centres / self.unit_).astype(np.int8)
+        self.whole_ = pooling.are_whole(recording, self.taps, self.pool)
 
     def _values(self, recording: Recording) -> Floats:
         return _normalised(pooling.pooled_values(recording, self.taps, self.pool))
@@ -98,13 +104,25 @@ class PrototypesMonitor(MonitorEstimator):
         found = KMeans(count, n_init=1, random_state=self.seed).fit(x).cluster_centers_
         return np.asarray(found[np.arange(self.per_class) % count], np.float64)
 
-    def _nearness(self, builder: Builder) -> int:
-        """Value id of minus half the squared distance to each prototype, class by class."""
-        classes, count, _ = self.codes_.shape
+    def _lengthened(self, builder: Builder) -> tuple[int, int]:
+        """Value ids of the cosines to the prototypes, class by class, times the features' length,
+        and of that."""
         x = pooling.pooled(builder, self.taps, self.pool)
+        width = builder.value(x).length
+        weight = self.codes_.reshape(-1, width) * self.unit_
+        products = builder.node("affine", x, tables=[weight.ravel(), np.zeros(len(weight))])
+        return products, self._length(builder, x)
+
+    def _length(self, builder: Builder, x: int) -> int:
         squares = builder.node("sum", builder.node("mul", x, x))
         half = builder.node("scale", builder.node("log", squares), tables=[np.array([0.5])])
-        y = builder.node("div", x, builder.node("exp", half))
+        return builder.node("exp", half)
+
+    def _nearness(self, builder: Builder) -> int:
+        """Value id of minus half the squared distance to each prototype: its cosine less 1."""
+        classes, count, _ = self.codes_.shape
+        x = pooling.pooled(builder, self.taps, self.pool)
+        y = builder.node("div", x, self._length(builder, x))
         tables: list[npt.NDArray[Any]] = [
             np.array([1, classes * count], np.uint32), self.codes_.ravel(),
             np.array([self.unit_]), np.zeros(classes * count),
@@ -112,7 +130,11 @@ class PrototypesMonitor(MonitorEstimator):
         return builder.node("kernels", y, tables=tables)
 
     def lower(self, builder: Builder, predicted: int) -> Score:  # noqa: ARG002 - the contract
-        return Score(negated(builder, builder.node("max", self._nearness(builder))))
+        if not self.whole_:
+            return Score(negated(builder, builder.node("max", self._nearness(builder))))
+        products, length = self._lengthened(builder)
+        nearest = builder.node("div", builder.node("max", products), length)
+        return Score(builder.node("affine", nearest, tables=[np.array([-1.0]), np.ones(1)]))
 
     def reason(self) -> str:
         return "unlike all typical rows: half a squared distance of {score}, above {threshold}"
@@ -155,7 +177,11 @@ class PrototypeOddsMonitor(PrototypesMonitor):
         return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        near = builder.node("scale", self._nearness(builder), tables=[np.array([self.sharpness_])])
+        cosines = (  # those of floats are less by 1, which odds do not tell
+            builder.node("div", *self._lengthened(builder)) if self.whole_
+            else self._nearness(builder)
+        )  # fmt: skip
+        near = builder.node("scale", cosines, tables=[np.array([self.sharpness_])])
         groups = [np.array([len(self.codes_)], np.uint32)]
         scores = builder.node("logsumexp", near, tables=groups)
         return Score(log_odds_against(builder, scores, predicted))
@@ -168,4 +194,4 @@ class PrototypeOddsMonitor(PrototypesMonitor):
 
 
 def _normalised(x: Floats) -> Floats:
-    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-19))
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), LEAST_LENGTH))

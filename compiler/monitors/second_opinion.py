@@ -22,6 +22,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Needs, Score
+from edgemon.compiler.monitors.shared.class_scores import CODED_BYTES, ClassScores
 from edgemon.compiler.monitors.shared.disagreement import RULES, alarm_threshold, odds_against
 from edgemon.compiler.monitors.shared.vectors import Block, blocks_of, log_odds_against, values_of
 from edgemon.compiler.program.ir import Builder, Tap
@@ -80,7 +81,10 @@ class LinearOpinion(MonitorEstimator):
         self.seed = seed
 
     def least_bytes(self, recording: Recording) -> int:
-        of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
+        of_row = sum(
+            b.width * (b.weight_bytes if b.whole else CODED_BYTES)
+            for b in self._blocks(recording.taps)
+        )
         return recording.n_classes * of_row
 
     def smaller(self, recording: Recording) -> MonitorEstimator | None:  # noqa: ARG002
@@ -107,6 +111,7 @@ class LinearOpinion(MonitorEstimator):
         x = values_of(recording, self.blocks_)
         self._choose(x, labels, recording)
         self.weight_, self.bias_ = self._learn(x, labels)
+        self.scores_ = self._scores(x)
         answers = (x @ self.weight_.T + self.bias_).argmax(axis=1)
         self.accuracy_ = float((answers == labels).mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
@@ -163,15 +168,24 @@ class LinearOpinion(MonitorEstimator):
         scores = values_of(recording, self.blocks_) @ self.weight_.T + self.bias_
         return np.asarray(scores.argmax(axis=1))
 
+    def _scores(self, x: Floats) -> list[ClassScores]:
+        """Of each block, the first of which has the biases."""
+        ends = np.cumsum([block.width for block in self.blocks_])[:-1]
+        parts = np.split(self.weight_, ends, axis=1), np.split(x, ends, axis=1)
+        biases = [self.bias_, *[np.zeros_like(self.bias_)] * len(ends)]
+        return [
+            ClassScores.of(weight, bias, values, whole=block.whole)
+            for block, bias, weight, values in zip(self.blocks_, biases, *parts, strict=True)
+        ]
+
     def lower(self, builder: Builder, predicted: int) -> Score:
-        widths = [block.width for block in self.blocks_]
-        weights = np.split(self.weight_, np.cumsum(widths)[:-1], axis=1)
-        biases = [self.bias_, *(np.zeros_like(self.bias_) for _ in weights[1:])]
-        scores = -1
-        for block, weight, bias in zip(self.blocks_, weights, biases, strict=True):
-            part = builder.node("affine", block.lower(builder), tables=[weight.ravel(), bias])
-            scores = part if scores < 0 else builder.node("add", scores, part)
-        return Score(log_odds_against(builder, scores, predicted), alarm_above=self.threshold_)
+        first, *others = (
+            scores.lower(builder, block.lower(builder))
+            for block, scores in zip(self.blocks_, self.scores_, strict=True)
+        )
+        for other in others:
+            first = builder.node("add", first, other)
+        return Score(log_odds_against(builder, first, predicted), alarm_above=self.threshold_)
 
     def reason(self) -> str:
         return f"{self.what}: log-odds against this class are {{score}}, above {{threshold}}"

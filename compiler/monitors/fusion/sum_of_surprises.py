@@ -49,7 +49,8 @@ def own_cost(
     builder = Builder([Tap(f"score {i}", "float32", 1) for i in range(count)], real=True)
     ids = [builder.node("scale", i, tables=[np.array([2.0])]) for i in range(count)]
     parts = list(zip(ids, map(table_of, [*learned, *new]), strict=True))
-    steps = Surprise(np.arange(float(STEPS)), np.arange(STEPS + 1.0))  # nothing has more
+    most = max(s.values.max() for s in (*learned, *new))  # all are of the same rows
+    steps = Surprise(np.arange(STEPS - 1.0), np.linspace(0, most, STEPS))  # no stack has more
     score = fused(builder, parts[: len(learned)], parts[len(learned) :], steps)
     predicted = builder.node("argmax", 0)
     program = quantise(builder.program(predicted, [Monitor("fusion", score, 0.0, 0.0)]))

@@ -12,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.monitors.shared.vectors import bytes_of_weight, joined, joined_values
+from edgemon.compiler.monitors.shared.vectors import (
+    SHORT_WEIGHTS,
+    bytes_of_weight,
+    joined,
+    joined_values,
+)
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
@@ -65,6 +70,12 @@ def weight_bytes(recording: Recording, taps: Sequence[str], pool: int = 1) -> in
     """Bytes of a weight of these features, at least."""
     given = map(recording.tap, taps)
     return min(bytes_of_weight(tap, pool * tap.length // tap.width) for tap in given)
+
+
+def are_whole(recording: Recording, taps: Sequence[str], pool: int = 1) -> bool:
+    """Are these features whole numbers, which are weighed as they are? Several layers side by side
+    have several scales."""
+    return len(taps) == 1 and weight_bytes(recording, taps, pool) == SHORT_WEIGHTS
 
 
 def gather_bytes(recording: Recording, taps: Sequence[str]) -> int:

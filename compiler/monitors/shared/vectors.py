@@ -45,6 +45,11 @@ class Block:
         return self.bands * self.tap.width
 
     @property
+    def whole(self) -> bool:
+        """Are they whole numbers, which are weighed as they are?"""
+        return self.weight_bytes == SHORT_WEIGHTS
+
+    @property
     def weight_bytes(self) -> int:
         """Bytes of a weight of these features, at least."""
         if self.logarithms:

@@ -39,8 +39,8 @@ def against(scores: np.ndarray, rows: Recording) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["second_opinion", "mahalanobis_gap"])
 def test_linear_opinions_are_their_log_odds(rows: Recording, kind: str) -> None:
     monitor = MONITORS[kind](taps=("features", "logits")).fit(rows)
-    x = np.concatenate([rows.values("features"), rows.values("logits")], axis=1)
-    expected = against(x @ monitor.weight_.T + monitor.bias_, rows)
+    blocks = zip((rows.values("features"), rows.values("logits")), monitor.scores_, strict=True)
+    expected = against(sum(x @ part.weight.T + part.bias for x, part in blocks), rows)
     np.testing.assert_allclose(real_scores(monitor, rows), expected, rtol=1e-6, atol=1e-6)
     assert monitor.details()["accuracy_on_fit_rows"] > 0.8
     assert monitor.weight_.shape == (CLASSES, WIDTH + CLASSES)

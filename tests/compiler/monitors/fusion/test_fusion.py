@@ -218,8 +218,8 @@ def test_novelty_signals_leave_half_of_the_bytes_to_the_stack(splits: Parts) -> 
 
 def test_novelty_never_takes_the_room_of_the_only_signal(splits: Parts) -> None:
     """With half of a small budget and the tables of the fusion, no signal was left."""
-    found = fusion("scod", budget_kb=6.5).fit(splits.fit)
-    assert novelty_of(found, splits, {"fdbd": 3250, "density": 1200}) == ["density"]
+    found = fusion("scod", budget_kb=4.0).fit(splits.fit)
+    assert novelty_of(found, splits, {"fdbd": 2000, "density": 1200}) == ["density"]
     assert any(not t.novelty for t in found.terms_)
 
 
@@ -299,13 +299,15 @@ def test_what_a_fusion_adds_grows_with_its_signals() -> None:
     assert costs[0].size_bytes < costs[1].size_bytes < costs[2].size_bytes
     assert own_cost(surprises[:1], [], times, 10).size_bytes > costs[0].size_bytes + 10 * 4
     with_novelty = own_cost(surprises[:2], surprises[2:], times)
-    assert with_novelty.size_bytes > costs[2].size_bytes  # the stack's own steps
+    steps = with_novelty.size_bytes - costs[2].size_bytes  # the stack's own
+    # They were reckoned as trees, of three times their bytes: signals had no room.
+    assert 0 < steps <= own_cost(surprises[2:], [], times).size_bytes
 
 
 @given(st.integers(1, 3000))
 @settings(deadline=None)
 def test_no_surprise_has_more_steps_than_are_reckoned(rows: int) -> None:
-    assert len(Surprise.of(np.arange(float(rows))).knots) <= STEPS
+    assert len(Surprise.of(np.arange(float(rows))).knots) < STEPS
 
 
 def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:

@@ -127,11 +127,11 @@ def test_signals_of_errors_are_reduced_to_what_novelty_leaves(tmp_path: Path) ->
     opinion = MONITORS["second_opinion"](taps=taps)
     fusion = MONITORS["scod"](
         taps=taps, signals=(MONITORS["msp_t"](taps=("logits",)), opinion),
-        novelty=(MONITORS["prototypes"](taps=("features",)),), budget_kb=20.0,
+        novelty=(MONITORS["prototypes"](taps=("features",)),), budget_kb=8.0,
     )  # fmt: skip
     assert isinstance(fusion, FusionMonitor)
     fusion.fit(rows)
     assert [m.taps for m in fusion.members_ if m.kind == "second_opinion"] == [("logits",)]
     assert "reduced to weights of 1 layer, so that" in fusion.left_out_["second_opinion"]
-    more = fusion.set_params(budget_kb=40.0).fit(rows)
+    more = fusion.set_params(budget_kb=20.0).fit(rows)
     assert [m.taps for m in more.members_ if m.kind == "second_opinion"] == [taps]
