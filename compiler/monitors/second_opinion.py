@@ -32,6 +32,7 @@ from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Linear = tuple[Floats, Floats]  # coefficients and intercepts
 
 PENALTIES = tuple(0.1 * 2**k for k in range(9))  # inverse strengths, the strongest first
 UNCHOSEN = 0.3  # where too few errors tell which is better
@@ -55,9 +56,13 @@ def with_spread(kind: str, x: Floats, labels: Integers) -> npt.NDArray[np.bool_]
     return found
 
 
-def _regressed(
-    model: LogisticRegression, x: npt.NDArray[np.float32], labels: Integers
-) -> tuple[Floats, Floats]:
+def _rows(labels: Integers) -> int:
+    """Rows of coefficients of a regression on these: of two classes, one."""
+    classes = len(np.unique(labels))
+    return classes if classes > 2 else 1
+
+
+def _regressed(model: LogisticRegression, x: npt.NDArray[np.float32], labels: Integers) -> Linear:
     """Coefficients and intercepts; of float32 in half the time."""
     model.fit(x, labels)
     return model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
@@ -136,7 +141,7 @@ class LinearOpinion(MonitorEstimator):
         found = self._coefficients((x - mean) * factor, labels)
         return self._of_features(found, np.unique(labels), mean, factor)
 
-    def _standard(self, x: Floats) -> tuple[Floats, Floats]:
+    def _standard(self, x: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         """(width,) each: ``(x - mean) * factor`` are standardised features, of which each block has
         a variance of 1 in all."""
         codes = np.concatenate([np.full(b.width, b.tap.step) for b in self.blocks_])
@@ -255,10 +260,15 @@ class SecondOpinionMonitor(LinearOpinion):
         return Analysis(tuple(rule for rule in self.default_taps if wanted[rule]))
 
     def _choose(self, x: Floats, labels: Integers, recording: Recording) -> None:
+        self.start_: Linear | None = None
         self.penalty_ = self._penalty(x, labels, recording)
 
-    def _coefficients(self, x: Floats, labels: Integers) -> tuple[Floats, Floats]:
-        return _regressed(self._regression(self.penalty_), x.astype(np.float32), labels)
+    def _coefficients(self, x: Floats, labels: Integers) -> Linear:
+        """Begins where the regression with this penalty ended on three quarters of the rows."""
+        model = self._regression(self.penalty_)
+        if self.start_ is not None and len(self.start_[0]) == _rows(labels):
+            model.coef_, model.intercept_ = self.start_
+        return _regressed(model, x.astype(np.float32), labels)
 
     @staticmethod
     def _regression(penalty: float = UNCHOSEN) -> LogisticRegression:
@@ -267,13 +277,13 @@ class SecondOpinionMonitor(LinearOpinion):
 
     def _penalty(self, x: Floats, labels: Integers, recording: Recording) -> float:
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
-        x, labels, groups = x[often], labels[often], recording.groups
+        short, labels, groups = x.astype(np.float32)[often], labels[often], recording.groups
         predicted, wrong = recording.predicted[often], ~recording.correct[often]
         if len(np.unique(labels)) < 2:
             return UNCHOSEN
         if groups is None:
             learn, judge = train_test_split(
-                np.arange(len(x)), test_size=0.25, random_state=self.seed, stratify=labels
+                np.arange(len(labels)), test_size=0.25, random_state=self.seed, stratify=labels
             )
         else:
             rng = np.random.default_rng(self.seed)
@@ -285,21 +295,24 @@ class SecondOpinionMonitor(LinearOpinion):
         if min(errors, len(judge) - errors) < FEWEST_ERRORS:
             return UNCHOSEN
         found: dict[float, float] = {}
-        mean, factor = self._standard(x[learn])
-        standard = ((x - mean) * factor).astype(np.float32)
+        ends: dict[float, Linear] = {}
+        mean, factor = self._standard(short[learn])
+        standard = (short - mean.astype(np.float32)) * factor.astype(np.float32)
         model, present = self._regression(), np.unique(labels[learn])
         still, as_it_is = np.zeros_like(mean), np.ones_like(mean)
         for penalty in PENALTIES:
             model.set_params(C=penalty)
-            linear = _regressed(model, standard[learn], labels[learn])
-            weight, bias = self._of_features(linear, present, still, as_it_is)
+            ends[penalty] = _regressed(model, standard[learn], labels[learn])
+            weight, bias = self._of_features(ends[penalty], present, still, as_it_is)
             odds = odds_against(standard[judge] @ weight.T + bias, predicted[judge])
             found[penalty] = float(roc_auc_score(wrong[judge], odds))
             best = max(found.values())
             enough = best - min(MOST_GIVEN, auroc_error(best, errors, len(judge) - errors))
             if found[penalty] < enough:  # weaker ones are worse still, and take the longest
                 break
-        return next(penalty for penalty, auroc in found.items() if auroc >= enough)
+        chosen = next(penalty for penalty, auroc in found.items() if auroc >= enough)
+        self.start_ = ends[chosen]
+        return chosen
 
     def details(self) -> dict[str, Any]:
         return {**super().details(), "penalty": self.penalty_}
