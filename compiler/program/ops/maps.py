@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NARROW = (*BYTES, "int16")
 LANES, HALF = 32, 16  # channels of bytes side by side, and of what is left (em_family_maps.c)
+MOST_BYTES = 1 << 15  # whose squares add up to what int32 holds
 SQUARE_STEPS = 3  # a square and a sum of two widths, where ``reduce`` has a sum
 ROOT_ROWS = 4  # of a block, or of a bit of one channel: roots, in starts of a loop
 
@@ -89,8 +90,8 @@ class Reduce(_OfChannels):
 
     def evaluate(self, node: Node, x: Array) -> Array:
         groups, positions, channels = _shape(node.tables[0], x.shape[1])
-        parts = wide(x).reshape(-1, positions, channels)
-        sums = _means(parts) if x.dtype.kind == "f" else parts.sum(axis=1, dtype=np.int32)
+        parts = x.reshape(-1, positions, channels)
+        sums = _means(wide(parts)) if x.dtype.kind == "f" else parts.sum(axis=1, dtype=np.int32)
         return np.asarray(sums.reshape(len(x), groups * channels))
 
     def quantise(self, q: Quantiser, node: Node) -> Represented:
@@ -134,9 +135,9 @@ class Deviation(_OfChannels):
 
     def evaluate(self, node: Node, x: Array) -> Array:
         channels = int(node.tables[0][0])
-        parts = wide(x).reshape(len(x), -1, channels)
         if x.dtype.kind != "f":
-            return _root_of_quarters(parts.astype(np.int64)).astype(np.int32)
+            return _root_of_quarters(x.reshape(len(x), -1, channels)).astype(np.int32)
+        parts = wide(x).reshape(len(x), -1, channels)
         above = parts - _means(parts)[:, None, :]
         variance = _means(above * above)
         if x.dtype == REAL:
@@ -184,7 +185,10 @@ def _onnx_root(e: OnnxGraph, variance: str) -> str:
 def _root_of_quarters(x: Array) -> Array:
     """floor(sqrt(floor(4 * variance))) over the positions of x (n, positions, channels)."""
     n = x.shape[1]
-    quarters = 4 * (n * (x * x).sum(axis=1) - np.square(x.sum(axis=1))) // (n * n)
+    short = x.dtype.itemsize == 1 and n <= MOST_BYTES
+    x = x.astype(np.int32 if short else np.int64)
+    squares = np.einsum("npc,npc->nc", x, x).astype(np.int64)  # without a copy of them all
+    quarters = 4 * (n * squares - np.square(x.sum(axis=1, dtype=np.int64))) // (n * n)
     root = np.floor(np.sqrt(quarters.astype(np.float64))).astype(np.int64)
     root -= root * root > quarters  # the root of 62 bits may have been rounded up or down
     root += (root + 1) * (root + 1) <= quarters

@@ -82,3 +82,16 @@ def test_sums_of_any_bits_are_weighted(positions: int, dtype: str, channels: int
     rows = maps(dtype, positions, channels)
     sums = rows.reshape(ROWS, positions, channels).astype(np.int64).sum(axis=1)
     np.testing.assert_array_equal(in_c(program, rows), sums @ weights.T + [0, 5])
+
+
+@pytest.mark.parametrize("positions", [1 << 15, (1 << 15) + 1, 34000])
+def test_squares_of_many_bytes_do_not_wrap(positions: int) -> None:
+    """The reference adds up to 2^15 of them in 32 bits, whose sum 33,027 squares of 255 exceed."""
+    program, weights = program_of("deviation", "uint8", positions, 1)
+    ups = np.array([0, 1, positions // 2, positions])
+    rows = np.where(np.arange(positions) < ups[:, None], 255, 0).astype(np.uint8)
+    exact = [
+        math.isqrt(4 * (positions * k * 255**2 - (k * 255) ** 2) // positions**2)
+        for k in ups.tolist()
+    ]
+    np.testing.assert_array_equal(in_c(program, rows), np.outer(exact, weights[:, 0]) + [0, 5])
