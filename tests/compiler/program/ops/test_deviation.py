@@ -94,4 +94,5 @@ def test_squares_of_many_bytes_do_not_wrap(positions: int) -> None:
         math.isqrt(4 * (positions * k * 255**2 - (k * 255) ** 2) // positions**2)
         for k in ups.tolist()
     ]
-    np.testing.assert_array_equal(in_c(program, rows), np.outer(exact, weights[:, 0]) + [0, 5])
+    expected = np.outer(exact, weights[:, 0]) + np.array([0, 5])
+    np.testing.assert_array_equal(in_c(program, rows), expected)
