@@ -24,6 +24,7 @@ from edgemon.compiler.monitors.react import RectifiedMonitor
 from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
 from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
+from edgemon.compiler.monitors.subspace import SubspaceMonitor
 from edgemon.targets import Budget
 from edgemon.targets.nearest import choices
 
@@ -46,6 +47,7 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
     PrototypesMonitor,
     PrototypeOddsMonitor,
     DensityMonitor,
+    SubspaceMonitor,
     ReconstructionMonitor,
     ForestMonitor,
     BoostedOpinionMonitor,

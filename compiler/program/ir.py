@@ -203,6 +203,9 @@ class Builder:
         tap = self.taps[id_]
         if not tap.channels:
             return id_
+        if tap.channels_first and statistic == MEAN and bands == 1:
+            positions = tap.length // tap.channels  # of a channel, which lie side by side
+            return self.node("reduce", id_, tables=[np.array([1, positions], np.uint32)])
         if tap.channels_first:
             last = np.arange(tap.length, dtype=np.uint32).reshape(tap.channels, -1).T.ravel()
             id_ = self.node("gather", id_, tables=[last])

@@ -16,6 +16,7 @@ from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
+from edgemon.compiler.monitors.subspace import SubspaceMonitor, suits
 
 UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
 NO_FEATURES = "no tensor in front of the logits can be read as the features they are made of"
@@ -49,7 +50,8 @@ class ScodMonitor(FusionMonitor):
 
     def analyse(self, model: Model) -> Analysis:
         signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
-        novelty: tuple[MonitorEstimator, ...] = (DensityMonitor(),)
+        early = SubspaceMonitor() if suits(model) else DensityMonitor()
+        novelty: tuple[MonitorEstimator, ...] = (early,)
         features = (RelativeMahalanobisMonitor(), PrototypesMonitor(per_class=4, seed=self.seed))
         if "penultimate" in tap_rules.suggest(model.graph):
             novelty += features
