@@ -68,7 +68,10 @@ def test_members_are_those_of_the_fusions(tmp_path: Path) -> None:
     for profile in PROFILES:
         (fusion,) = parse(AUTO, profile=profile, mirror=True)
         fusion.set_params(**fusion.analyse(model).parameters)
-        assert {member.kind for member in fusion.members} == {*MEMBERS[profile]}
+        found = {member.kind for member in fusion.members}
+        either = {"density", "subspace"} & {*MEMBERS[profile]}  # as the model is deep
+        assert found == {*MEMBERS[profile]} - either | (found & either)
+        assert len(found & either) == (profile == "scod")
 
 
 @pytest.mark.parametrize(

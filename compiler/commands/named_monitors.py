@@ -61,6 +61,7 @@ SETTINGS: dict[str, dict[str, Setting]] = {
     "prototypes": PROTOTYPES,
     "prototype_odds": PROTOTYPES,
     "density": {"dims": Number(int, 1, 1024), "pool": POOL},
+    "subspace": {"dims": Number(int, 1, 1024)},
     "alocc": {},
     "forest": {
         "trees": Number(int, 1, 1000),
@@ -119,7 +120,7 @@ ERRORS = (  # that a fusion may have as members, whatever the model
     "msp_t", "second_opinion", "mahalanobis_gap", "fdbd", "prototype_odds", "forest",
     "boosted_opinion", "mirror",
 )  # fmt: skip
-MEMBERS = {"errors": ERRORS, "scod": (*ERRORS, "density", "rmds", "prototypes")}
+MEMBERS = {"errors": ERRORS, "scod": (*ERRORS, "density", "subspace", "rmds", "prototypes")}
 NO_LAYERS = (  # what a bare --taps RULE does not mean
     "softmax", "msp_t", "entropy", "energy", "gen", "doctor", "odin_t", "odin", "mirror", "fdbd",
     "react", "alocc", "deepinfer",

@@ -53,8 +53,7 @@ class DensityMonitor(MonitorEstimator):
 
     def least_bytes(self, recording: Recording) -> int:
         width, kept = recording.width(self.taps) // self.pool, self._kept(recording)
-        of_weights = pooling.weight_bytes(recording, self.taps, self.pool) * kept * width
-        return of_weights + pooling.gather_bytes(recording, self.taps)
+        return pooling.weight_bytes(recording, self.taps, self.pool) * kept * width
 
     def _kept(self, recording: Recording) -> int:
         """Dimensions that are left."""

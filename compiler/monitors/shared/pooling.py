@@ -76,9 +76,3 @@ def are_whole(recording: Recording, taps: Sequence[str], pool: int = 1) -> bool:
     """Are these features whole numbers, which are weighed as they are? Several layers side by side
     have several scales."""
     return len(taps) == 1 and weight_bytes(recording, taps, pool) == SHORT_WEIGHTS
-
-
-def gather_bytes(recording: Recording, taps: Sequence[str]) -> int:
-    """Bytes of the order in which maps with their channels first are read."""
-    maps = (t for t in map(recording.tap, taps) if t.channels and t.channels_first)
-    return sum(4 * tap.length for tap in maps)
