@@ -128,6 +128,11 @@ EM_INLINE void means_f32(em_value x, const em_f32 *about, uint32_t channels, em_
     for (; c + 4 <= channels; c += 4) {
         mean_side_by_side(4, v + c, from(about, c), positions, channels, share, out + c);
     }
+    if (channels == 1 && about == NULL) { /* the positions lie side by side */
+        const em_terms terms = {.a = v};
+        *out = em_halving_sum(EM_PLAIN, &terms, positions) * share;
+        return;
+    }
 #endif
     for (; c < channels; c++) {
         const em_terms terms = map_terms(v, about, channels, c);
@@ -217,6 +222,14 @@ EM_INLINE void reduce_lanes(uint32_t lanes, uint32_t dtype, const void *x, uint3
     }
 }
 
+EM_INLINE int32_t sum_along(uint32_t dtype, em_value x, uint32_t at, uint32_t step) {
+    int32_t sum = 0;
+    for (; at < x.length; at += step) {
+        sum += em_int_of(dtype, x.data, at);
+    }
+    return sum;
+}
+
 EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 *out) {
     uint32_t c = 0;
     if (!EM_SMALL && dtype != EM_I32) {
@@ -232,12 +245,12 @@ EM_INLINE void reduce_int(uint32_t dtype, em_value x, uint32_t channels, em_i32 
             c += MAP_HALF;
         }
     }
+    if (!EM_SMALL && channels == 1) { /* the positions lie side by side */
+        *out = sum_along(dtype, x, 0, 1);
+        return;
+    }
     for (; c < channels; c++) {
-        int32_t sum = 0;
-        for (uint32_t at = c; at < x.length; at += channels) {
-            sum += em_int_of(dtype, x.data, at);
-        }
-        out[c] = sum;
+        out[c] = sum_along(dtype, x, c, channels);
     }
 }
 
