@@ -20,9 +20,9 @@ from edgemon.compiler.statistics import tuning
 LEARN_SHARE = 0.5  # of the threshold rows at most, from which fusions learn
 LEAST_SHARE = 0.2
 LEARN_ERRORS = 200  # wrong rows from which weights are learned well enough: more set thresholds
-ALIKE = (
-    0.8  # of the threshold rows' share of errors, that fit rows have which the model did not learn
-)
+# Of the threshold rows' share of errors, less its standard error, that fit rows have which the model
+# did not learn by heart.
+ALIKE = 0.8
 MANY_RIGHT = 2_000  # right threshold rows, of which a part does as well
 MOST_CROSSED = 1 << 22  # features of all fit rows: members are fitted on them several times
 FEWEST_CROSSED = 100  # errors among them
@@ -77,7 +77,9 @@ def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str],
     wrong = ~fit.correct
     if correct.sum() > MANY_RIGHT or len(fit) * fit.width(taps) > MOST_CROSSED:
         return False
-    if wrong.sum() < FEWEST_CROSSED or wrong.mean() < ALIKE * (~correct).mean():
+    share = float((~correct).mean())
+    error = np.sqrt(share * (1 - share) / len(correct))  # of few rows it may be chance
+    if wrong.sum() < FEWEST_CROSSED or wrong.mean() < ALIKE * (share - error):
         return False
     # Fewer folds: one without right or wrong rows, which nobody would judge.
     return len(tuning.folds(wrong, seed, fit.groups)) == tuning.FOLDS
