@@ -20,8 +20,8 @@ from edgemon.compiler.statistics import tuning
 LEARN_SHARE = 0.5  # of the threshold rows at most, from which fusions learn
 LEAST_SHARE = 0.2
 LEARN_ERRORS = 200  # wrong rows from which weights are learned well enough: more set thresholds
-# Of the threshold rows' share of errors, less its standard error, that fit rows have which the model
-# did not learn by heart.
+# Of the threshold rows' share of errors, less its standard error: fit rows that the model did not
+# learn by heart have that or more.
 ALIKE = 0.8
 MANY_RIGHT = 2_000  # right threshold rows, of which a part does as well
 MOST_CROSSED = 1 << 22  # features of all fit rows: members are fitted on them several times
