@@ -120,6 +120,35 @@ static void to_f32_rounds_to_even(void) {
     EXPECT_F32(f32(&b, 2, 1), 16777220.0f);
 }
 
+/* Results of 30 bits less zero points that 32 bits have room for, and one that they have not. */
+static void to_f32_of_the_largest(void) {
+    const int8_t x[] = {0, 1};
+    const int32_t entries[] = {-1073741824, 1073741824}, base[] = {0};
+    const int32_t zero[] = {-1073741823, 1073741823, 1073741824, INT32_MIN};
+    const float expected[][2] = {{-1.0f, 2147483648.0f},
+                                 {-2147483648.0f, 1.0f},
+                                 {-2147483648.0f, 0.0f},
+                                 {1073741824.0f, 3221225472.0f}};
+    const float one[] = {1.0f};
+    start(&b);
+    add_tap(&b, EM_I8, 2);
+    add_tap(&b, EM_I8, 1);
+    const uint32_t codes = add_node(&b, SUB, EM_I32, 2, 0, 1, 8);
+    add_table(&b, EM_I32, 2, entries);
+    add_table(&b, EM_I32, 1, base);
+    const uint32_t largest = add_node(&b, LUT, EM_I32, 2, codes, NONE, 30);
+    for (uint32_t i = 0; i < 4; i++) {
+        add_table(&b, EM_F32, 1, one);
+        add_table(&b, EM_I32, 1, &zero[i]);
+        add_node(&b, TO_F32, EM_F32, 2, largest, NONE, 0);
+    }
+    EXPECT(run(&b, (em_tap[]){{x, EM_I8, 2}, {x, EM_I8, 1}}), EM_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        EXPECT_F32(f32(&b, 2 + i, 0), expected[i][0]);
+        EXPECT_F32(f32(&b, 2 + i, 1), expected[i][1]);
+    }
+}
+
 static void floats(void) {
     const float x[] = {1.5f, -2.0f, 0.1f}, y[] = {0.5f}, z[] = {2.0f, 3.0f, 0.2f};
     start(&b);
@@ -232,6 +261,7 @@ void test_ops(void) {
     lut_with_extreme_base();
     to_f32_scales_floats();
     to_f32_rounds_to_even();
+    to_f32_of_the_largest();
     floats();
     float_sums();
     exp_and_log();
