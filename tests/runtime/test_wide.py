@@ -16,8 +16,8 @@ from tests.runtime.c_compilers import C_FLAGS, HERE, PRIVATE, SOURCES, need, run
 CPU = Path("/proc/cpuinfo")
 COMPILERS = ["gcc", "clang"]
 OFF = "-DEDGEMON_WIDE=0"
-TWICE = {"affine_f32", "affine_ints", "deviation_lanes", "distances_f32", "kernels_f32",
-         "reduce_groups"}  # fmt: skip
+TWICE = {"affine_short", "affine_long", "affine_ints", "deviation_lanes", "distances_short",
+         "distances_long", "kernels_short", "kernels_long", "reduce_groups"}  # fmt: skip
 
 pytestmark = [
     pytest.mark.xdist_group("wide"),

@@ -3,7 +3,7 @@
  * distances, squared_error, logsumexp. Section 7, and 7.6 to 7.8, of FORMAT.md.
  */
 #include "em_ops.h"
-#include "em_sums.h"
+#include "em_rows.h"
 #include "em_wide.h"
 
 /* ---- affine, section 7.6 -------------------------------------------------------------------- */
@@ -73,13 +73,40 @@ EM_INLINE void affine_narrow(uint32_t dtype, em_value x, const em_i16 *weight, c
     }
 }
 
-EM_TWICE(affine_f32, 8) {
+EM_INLINE em_terms products_of(em_value x, const void *weight) {
+    const em_terms terms = {.a = (const em_f32 *)x.data, .b = (const em_f32 *)weight};
+    return terms;
+}
+
+#if !EM_SMALL
+EM_TWICE(affine_short, 8) {
+    const em_terms t = products_of(x, em_data_of(m, node, 0));
+    em_sums_of_short(EM_PRODUCT, t, x.length, node->length, 0, (em_f32 *)out);
+}
+
+EM_TWICE(affine_long, 8) {
+    const em_terms t = products_of(x, em_data_of(m, node, 0));
+    em_sums_of_long(EM_PRODUCT, t, x.length, node->length, (em_f32 *)out);
+}
+#endif
+
+EM_INLINE void affine_f32(const em_monitor *m, const em_node *node, em_value x, em_f32 *out) {
     const em_f32 *bias = (const em_f32 *)em_data_of(m, node, 1);
-    em_f32 *sum = (em_f32 *)out;
-    em_rows r;
-    em_begin_rows(&r, x, (const em_f32 *)em_data_of(m, node, 0), node->length);
+#if EM_SMALL
+    em_terms t = products_of(x, em_data_of(m, node, 0));
+    em_sums_of_rows(EM_PRODUCT, &t, x.length, node->length, out);
+#else
+    if (x.length <= EM_CHUNK) {
+        affine_short(m, node, x, x, out);
+    } else if (x.length <= EM_LONG) {
+        affine_long(m, node, x, x, out);
+    } else {
+        const em_terms t = products_of(x, em_data_of(m, node, 0));
+        em_sums_of_longest(EM_PRODUCT, t, x.length, node->length, out);
+    }
+#endif
     for (uint32_t k = 0; k < node->length; k++) {
-        sum[k] = em_halving_sum(EM_PRODUCT, em_row(&r, x.length, k), x.length) + bias[k];
+        out[k] = out[k] + bias[k];
     }
 }
 
@@ -101,7 +128,7 @@ EM_TWICE(affine_ints, 16) {
 
 EM_RUN(affine) {
     if (em_is_f32(x.dtype)) {
-        affine_f32(m, node, x, y, out);
+        affine_f32(m, node, x, (em_f32 *)out);
     } else {
         affine_ints(m, node, x, y, out);
     }
@@ -162,6 +189,43 @@ EM_RUN(tables) {
 }
 #endif
 
+/* ---- squares -------------------------------------------------------------------------------- */
+
+#if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR) || EM_HAS(KERNELS)
+EM_INLINE em_terms squares_of(em_value x, em_value y) {
+    const em_terms terms = {.a = (const em_f32 *)x.data, .b = (const em_f32 *)y.data};
+    return terms;
+}
+
+#if !EM_SMALL
+/* y may be longer than the points. */
+EM_TWICE(distances_short, 8) {
+    const size_t room = y.length - (size_t)node->length * x.length;
+    em_sums_of_short(EM_SQUARE, squares_of(x, y), x.length, node->length, room, (em_f32 *)out);
+}
+
+EM_TWICE(distances_long, 8) {
+    em_sums_of_long(EM_SQUARE, squares_of(x, y), x.length, node->length, (em_f32 *)out);
+}
+#endif
+
+/* Of x from each of some points, which y holds one behind the other. */
+EM_SHARED void distances_f32(const em_node *node, em_value x, em_value y, em_f32 *out) {
+#if EM_SMALL
+    em_terms t = squares_of(x, y);
+    em_sums_of_rows(EM_SQUARE, &t, x.length, node->length, out);
+#else
+    if (x.length <= EM_CHUNK) {
+        distances_short(NULL, node, x, y, out);
+    } else if (x.length <= EM_LONG) {
+        distances_long(NULL, node, x, y, out);
+    } else {
+        em_sums_of_longest(EM_SQUARE, squares_of(x, y), x.length, node->length, out);
+    }
+#endif
+}
+#endif
+
 /* ---- kernels, section 7.8 ------------------------------------------------------------------- */
 
 #if EM_HAS(KERNELS)
@@ -186,66 +250,77 @@ EM_TABLES(kernels) {
 
 EM_WORK(kernels) { return em_table_at(m, node->first_table + 1)->count; }
 
-#if !EM_SMALL
-#define KERNEL_BLOCK 4u /* kernels at a time: all halvings but the last three, then these */
-#define KERNEL_TERMS 64u
+EM_INLINE em_terms codes_of(const em_monitor *m, const em_node *node, em_value x, em_value y) {
+    const em_terms terms = {.a = (const em_f32 *)x.data,
+                            .codes = (const int8_t *)y.data,
+                            .scale = *(const em_f32 *)em_data_of(m, node, 2)};
+    return terms;
+}
 
-/* The halving sums of so many terms each, a constant. */
-EM_INLINE void kernels_of_64(em_terms terms, uint32_t kernels, em_f32 *out) {
-    float lane[KERNEL_BLOCK * EM_SUM_LANES];
-    for (uint32_t first = 0; first < kernels; first += KERNEL_BLOCK) {
-        const uint32_t left = kernels - first, block = left < KERNEL_BLOCK ? left : KERNEL_BLOCK;
-        for (uint32_t r = 0; r < block; r++, terms.codes += KERNEL_TERMS) {
-            float v[KERNEL_TERMS / 2], *sum = lane + (size_t)r * EM_SUM_LANES;
-            for (size_t k = 0; k < KERNEL_TERMS / 2; k++) {
-                const float lower = em_term_at(EM_SQUARE_OF_CODE, &terms, k);
-                v[k] = lower + em_term_at(EM_SQUARE_OF_CODE, &terms, k + KERNEL_TERMS / 2);
-            }
-            for (size_t l = 0; l < EM_SUM_LANES; l++) {
-                const float even = v[l] + v[l + 16], odd = v[l + 8] + v[l + 24];
-                sum[l] = even + odd;
-            }
+#if !EM_SMALL
+#define KERNEL_ROOM (EM_ROWS * 48u)
+
+/* Of fewer than 64 dimensions: some of y's centres at a time become floats. */
+EM_TWICE(kernels_short, 8) {
+    float real[KERNEL_ROOM + EM_SUM_LANES]; /* that can be read behind the last */
+    const em_terms t = codes_of(m, node, x, y);
+    const uint32_t several = KERNEL_ROOM / x.length;
+    const uint32_t most = several < EM_ROWS ? several : several / EM_ROWS * EM_ROWS;
+    em_node block = *node;
+    for (uint32_t first = 0; first < node->length; first += most) {
+        const int8_t *codes = t.codes + (size_t)first * x.length;
+        const uint32_t left = node->length - first;
+        block.length = left < most ? left : most;
+        const em_value points = {real, EM_F32, block.length * x.length + EM_SUM_LANES};
+        for (uint32_t i = 0; i < points.length - EM_SUM_LANES; i++) {
+            real[i] = (float)codes[i] * t.scale;
         }
-        for (uint32_t r = 0; r < block; r++) {
-            out[first + r] = em_sum_of_lanes(lane + (size_t)r * EM_SUM_LANES);
-        }
+        memset(real + points.length - EM_SUM_LANES, 0, EM_SUM_LANES * sizeof *real);
+        distances_short(NULL, &block, x, points, (em_f32 *)out + first);
+    }
+}
+
+EM_TWICE(kernels_long, 8) {
+    const em_terms t = codes_of(m, node, x, y);
+    if (x.length == EM_CHUNK) {
+        em_sums_of_codes(t, node->length, (em_f32 *)out);
+    } else {
+        em_sums_of_long(EM_SQUARE_OF_CODE, t, x.length, node->length, (em_f32 *)out);
     }
 }
 #endif
 
-/* Of x from the centres of one class, of as many dimensions each. `room`: how many codes can be
- * read. */
-EM_INLINE void kernels_of_class(em_value x, const int8_t *centres, size_t room, float scale,
-                                uint32_t kernels, em_f32 *out) {
-    em_terms terms = {.a = (const em_f32 *)x.data, .codes = centres, .scale = scale};
-#if !EM_SMALL
-    if (x.length == KERNEL_TERMS && kernels > 1) {
-        kernels_of_64(terms, kernels, out);
-        return;
+/* Of x from the centres of one class, which y holds. */
+EM_INLINE void kernels_of_class(const em_monitor *m, const em_node *node, em_value x, em_value y,
+                                em_f32 *out) {
+#if EM_SMALL
+    em_terms t = codes_of(m, node, x, y);
+    em_sums_of_rows(EM_SQUARE_OF_CODE, &t, x.length, node->length, out);
+#else
+    if (x.length < EM_CHUNK) {
+        kernels_short(m, node, x, y, out);
+    } else if (x.length <= EM_LONG) {
+        kernels_long(m, node, x, y, out);
+    } else {
+        const em_terms t = codes_of(m, node, x, y);
+        em_sums_of_longest(EM_SQUARE_OF_CODE, t, x.length, node->length, out);
     }
 #endif
-    float copy[EM_ROOM];
-    terms.a = em_wants_room(x.length) ? em_with_room(terms.a, x.length, copy) : terms.a;
-    for (uint32_t k = 0; k < kernels; k++) {
-        terms.room = room < EM_ROOM ? room : EM_ROOM;
-        out[k] = em_halving_sum(EM_SQUARE_OF_CODE, &terms, x.length);
-        terms.codes += x.length;
-        room -= x.length;
-    }
 }
 
-EM_TWICE(kernels_f32, 8) {
+EM_RUN(kernels) {
     const em_u32 *shape = (const em_u32 *)em_data_of(m, node, 0);
     const int8_t *centres = (const int8_t *)em_data_of(m, node, 1);
-    const float scale = *(const em_f32 *)em_data_of(m, node, 2);
     const em_f32 *log_weight = (const em_f32 *)em_data_of(m, node, 3);
     const uint32_t kernels = shape[1], dims = x.length / shape[0];
     em_f32 *result = (em_f32 *)out;
     em_value of_class = {x.data, x.dtype, dims};
+    em_node class_node = *node;
     for (uint32_t first = 0; first < node->length; first += kernels) {
         const uint32_t left = node->length - first; /* known answers have fewer than a class */
-        kernels_of_class(of_class, centres + (size_t)first * dims, (size_t)left * dims, scale,
-                         left < kernels ? left : kernels, result + first);
+        const em_value points = {centres + (size_t)first * dims, EM_I8, 0};
+        class_node.length = left < kernels ? left : kernels;
+        kernels_of_class(m, &class_node, of_class, points, result + first);
         of_class.data = (const em_f32 *)of_class.data + dims;
     }
     for (uint32_t i = 0; i < node->length; i++) {
@@ -253,22 +328,9 @@ EM_TWICE(kernels_f32, 8) {
         result[i] = log_weight[i] - half;
     }
 }
-
-EM_RUN(kernels) { kernels_f32(m, node, x, y, out); }
 #endif
 
 /* ---- distances, squared_error --------------------------------------------------------------- */
-
-#if EM_HAS(DISTANCES) || EM_HAS(SQUARED_ERROR)
-/* Of x from each of some points, which y holds one behind the other. */
-EM_TWICE(distances_f32, 8) {
-    em_rows r;
-    em_begin_rows(&r, x, (const em_f32 *)y.data, node->length);
-    for (uint32_t k = 0; k < node->length; k++) {
-        ((em_f32 *)out)[k] = em_halving_sum(EM_SQUARE, em_row(&r, x.length, k), x.length);
-    }
-}
-#endif
 
 #if EM_HAS(DISTANCES)
 EM_TABLES(distances) {
@@ -285,7 +347,7 @@ EM_WORK(distances) { return em_table_at(m, node->first_table)->count; }
 
 EM_RUN(distances) {
     const em_value points = {em_data_of(m, node, 0), EM_F32, x.length * node->length};
-    distances_f32(m, node, x, points, out);
+    distances_f32(node, x, points, (em_f32 *)out);
 }
 #endif
 
@@ -351,7 +413,7 @@ static int64_t squares_of_ints(em_value x, em_value y) {
 
 EM_RUN(squared_error) {
     if (em_is_f32(x.dtype)) {
-        distances_f32(m, node, x, y, out);
+        distances_f32(node, x, y, (em_f32 *)out);
     } else {
         *(em_i64 *)out = squares_of_ints(x, y);
     }

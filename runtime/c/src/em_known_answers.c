@@ -11,11 +11,23 @@
 
 #if EM_FLOATS
 
-#define NUMBERS 76u /* words: of either sign, 0.25 to 4, where fusing any op changes an answer */
+/* Words: of either sign, 0.25 to 4, where fusing any op changes an answer. */
+#if EM_SMALL
+#define NUMBERS 76u
+#else
+#define NUMBERS 133u
+#endif
 #define LONGEST 40u /* of a result, in words */
 
 /* Places in `words`. */
-enum { SMALL = NUMBERS, MINUS_ZERO = 78, THIRD = 80, SHAPE = 82, CODE_SCALE = 84, WORDS };
+enum {
+    SMALL = NUMBERS,
+    MINUS_ZERO = NUMBERS + 2,
+    THIRD = NUMBERS + 4,
+    SHAPE = NUMBERS + 6,
+    CODE_SCALE = NUMBERS + 8,
+    WORDS
+};
 
 /* Places in `tables`; those of one op are consecutive. */
 enum { OF_TO_F32 = 0, OF_AFFINE = 2, OF_DISTANCES = 4, OF_KERNELS = 5, OF_CLIP = 9, TABLES };
@@ -52,8 +64,19 @@ static const struct {
             0x3FD7867C, 0xC00E8482, 0xBEC76DAB, 0xBF1AD349, 0x3F7F56C8, 0x3FDA384D, 0xBF7AAD90,
             0x3F0BBB5B, 0x3F828C89, 0x40649FDD, 0xC075CF1D, 0xC078A651, 0x3FAF0293, 0xBF721906,
             0x403BEF99, 0x3F5FB4B3, 0x4032C16B, 0xBE8B60B1, 0xBE9BD9C7, 0x3F219C30, 0xBFE2EFF8,
-            0x3F0D746B, 0xBE91BB34, 0x400EB6F6, 0xBEBC0375, 0xC0176080, 0xC02599EF, 0x00C00000,
-            0x00012345,             /* SMALL: 1.5 * 2^-126, and a denormal */
+            0x3F0D746B, 0xBE91BB34, 0x400EB6F6, 0xBEBC0375, 0xC0176080, 0xC02599EF,
+#if !EM_SMALL
+            0xBFB51138, 0xC04084CD, 0x400972B4, 0x3EEEFE63, 0xBF1319E8, 0x40344B76, 0xBE81E1E0,
+            0x401BF27B, 0xC011D7F3, 0x3F6A3920, 0x3F14465A, 0x3F0A7F06, 0x3F01BD6A, 0xBF5BD6DA,
+            0x3F819FD6, 0xBF947750, 0xC07CD376, 0xC0101278, 0xBFB39BF0, 0xC0784866, 0x3EE8861A,
+            0xBEC7955C, 0xBFAEDF53, 0x3E90959B, 0x3E8D4F65, 0xBF8564FD, 0xBF691A62, 0x404B7847,
+            0xBFB72727, 0xBF851C0D, 0xBF7DCA58, 0x3EFE3E01, 0xBE84413A, 0x3EDA371F, 0x3FD9FDD7,
+            0xBEDF3C75, 0x3F324C3E, 0x3E815507, 0xC01FCEB6, 0x3EC46D22, 0x3F066697, 0x4037B723,
+            0x3F8385B3, 0x4027915A, 0xBFBC8EFC, 0xBFFA39AD, 0x3EA4F60D, 0xBF8F778E, 0x3F82C9CA,
+            0x403330FF, 0xBF2E4148, 0x3FA80C7D, 0xBE96DA8E, 0xBF3B78B2, 0xBF1CBB19, 0x3EC21E83,
+            0x4019D8D4,
+#endif
+            0x00C00000, 0x00012345, /* SMALL: 1.5 * 2^-126, and a denormal */
             0x80000000, EM_NAN,     /* MINUS_ZERO */
             0x3EAAAAAB, 0x4B800000, /* THIRD, and 2^24 */
             1,          12,         /* SHAPE: one class, twelve kernels */
@@ -121,7 +144,7 @@ typedef struct step_record {
     X(DISTANCES, EM_F32, 0, 64, 0, 1, 1, OF_DISTANCES, 0x6FD5A8CD)                                 \
     X(SQUARED_ERROR, EM_F32, 0, 64, 3, 64, 1, 0, 0x6FD5A8CD)                                       \
     X(KERNELS, EM_F32, 1, 64, 0, 1, 1, OF_KERNELS, 0x825BD03F)                                     \
-    X(KERNELS, EM_F32, 1, 64, 0, 1, 5, OF_KERNELS, 0xFF37EE51)                                     \
+    X(KERNELS, EM_F32, 1, 64, 0, 1, 5, OF_KERNELS, 0x5CF8F7AE)                                     \
     X(SUM, EM_F32, 0, 1, 0, 1, 1, 0, 0x8FD58A85)                                                   \
     X(SUM, EM_F32, 0, 3, 0, 1, 1, 0, 0xA0208E41)                                                   \
     X(SUM, EM_F32, 0, 4, 0, 1, 1, 0, 0xF552CC5F)                                                   \
@@ -178,7 +201,23 @@ typedef struct step_record {
     X(SUM, EM_F32, 0, 32, 0, 1, 1, 0, 0xF9974F55)                                                  \
     X(REDUCE, EM_F32, 0, 32, 0, 1, 1, 0, 0x30174F55)                                               \
     X(DEVIATION, EM_F32, 0, 32, 0, 1, 1, 0, 0x849E1898)                                            \
-    X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 2, 0, 0x77810B16)
+    X(LOGSUMEXP, EM_F32, 0, 64, 0, 1, 2, 0, 0x77810B16)                                            \
+    X(AFFINE, EM_F32, 0, 8, 0, 1, 1, OF_AFFINE, 0x0F954DD8)                                        \
+    X(AFFINE, EM_F32, 0, 44, 0, 1, 1, OF_AFFINE, 0x9475861F)                                       \
+    X(AFFINE, EM_F32, 0, 128, 0, 1, 1, OF_AFFINE, 0xC5DF459E)                                      \
+    X(AFFINE, EM_F32, 0, 130, 0, 1, 1, OF_AFFINE, 0x5373E57E)                                      \
+    X(DISTANCES, EM_F32, 0, 8, 0, 1, 1, OF_DISTANCES, 0xA840B7D3)                                  \
+    X(DISTANCES, EM_F32, 0, 44, 0, 1, 1, OF_DISTANCES, 0xBFB975E1)                                 \
+    X(DISTANCES, EM_F32, 0, 128, 0, 1, 1, OF_DISTANCES, 0x1AB5BCA6)                                \
+    X(DISTANCES, EM_F32, 0, 130, 0, 1, 1, OF_DISTANCES, 0x9C897751)                                \
+    X(SQUARED_ERROR, EM_F32, 0, 8, 3, 8, 1, 0, 0xA840B7D3)                                         \
+    X(SQUARED_ERROR, EM_F32, 0, 44, 3, 44, 1, 0, 0xBFB975E1)                                       \
+    X(SQUARED_ERROR, EM_F32, 0, 128, 3, 128, 1, 0, 0x1AB5BCA6)                                     \
+    X(SQUARED_ERROR, EM_F32, 0, 130, 3, 130, 1, 0, 0x9C897751)                                     \
+    X(KERNELS, EM_F32, 1, 8, 0, 1, 1, OF_KERNELS, 0x0741BA5B)                                      \
+    X(KERNELS, EM_F32, 1, 44, 0, 1, 1, OF_KERNELS, 0x4207DD37)                                     \
+    X(KERNELS, EM_F32, 1, 128, 0, 1, 1, OF_KERNELS, 0x8F304F54)                                    \
+    X(KERNELS, EM_F32, 1, 130, 0, 1, 1, OF_KERNELS, 0xF6F4BCE6)
 
 static const step_record STEPS[] = {
 #define STEP(NAME, ...) EM_IF(EDGEMON_OP_##NAME, {EM_OP_##NAME, __VA_ARGS__}, )

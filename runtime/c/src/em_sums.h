@@ -13,7 +13,6 @@ typedef struct em_terms {
     const int8_t *codes;
     float scale;
     size_t stride;
-    size_t room; /* of short sums: how many terms can be read, whatever lies behind the last */
 } em_terms;
 
 /* What the terms are; a constant at each call. */
@@ -160,35 +159,19 @@ EM_INLINE float em_sum_of_lanes(const float *lane) {
 #define EM_SUM_SHORT 32u
 #define EM_SUM_ROWS 64u /* terms of eight rows */
 
-/* Of eight terms from `at` on those below n, then zeros; all eight can be read. */
-EM_INLINE void em_kept_row(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
-    const uint32_t left = (uint32_t)(n - at);
-    for (uint32_t l = 0; l < EM_SUM_LANES; l++) {
-        const uint32_t kept = l < left ? UINT32_MAX : 0;
-        row[l] = em_float_of(em_bits_of(em_term_at(term, t, at + l)) & kept);
-    }
-}
-
-/* The same where nothing behind the last term may be read. */
-EM_INLINE void em_ended_row(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
-    for (size_t l = 0; l < EM_SUM_LANES; l++) {
-        row[l] = 0.0f;
-    }
-    for (size_t l = 0; l < n - at; l++) {
-        row[l] = em_term_at(term, t, at + l);
-    }
-}
-
 /* Terms from `at` to n, eight at most, then zeros. */
 EM_INLINE void em_row_of_terms(em_term term, const em_terms *t, size_t at, size_t n, float *row) {
     if (n - at >= EM_SUM_LANES) {
         for (size_t l = 0; l < EM_SUM_LANES; l++) {
             row[l] = em_term_at(term, t, at + l);
         }
-    } else if (at + EM_SUM_LANES <= t->room) {
-        em_kept_row(term, t, at, n, row);
-    } else {
-        em_ended_row(term, t, at, n, row);
+        return;
+    }
+    for (size_t l = 0; l < EM_SUM_LANES; l++) {
+        row[l] = 0.0f;
+    }
+    for (size_t l = 0; l < n - at; l++) {
+        row[l] = em_term_at(term, t, at + l);
     }
 }
 
@@ -273,11 +256,19 @@ EM_INLINE float em_short_sum(em_term term, const em_terms *t, uint32_t n) {
     return em_sum_of_lanes(v);
 }
 
+/* Before a loop over few lanes: it shall become vectors, not as many statements. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EM_ROLLED _Pragma("GCC unroll 1")
+#else
+#define EM_ROLLED
+#endif
+
 /* After leaf `j` of a balanced binary tree, which is the last of `waiting` rows of `lanes` sums:
  * adds up the subtrees that are complete. Returns how many rows wait then. */
 EM_INLINE uint32_t em_add_complete(float *pending, uint32_t lanes, uint32_t waiting, uint32_t j) {
     for (; j & 1; j >>= 1) {
         float *sum = pending + (size_t)(waiting - 2) * lanes;
+        EM_ROLLED
         for (uint32_t l = 0; l < lanes; l++) {
             sum[l] = sum[l] + sum[lanes + l];
         }
@@ -293,10 +284,7 @@ EM_INLINE uint32_t em_add_complete(float *pending, uint32_t lanes, uint32_t wait
  * siblings.
  */
 EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
-    if (n == EM_SUM_SHORT) { /* as many as many layers have: a constant in this call */
-        return em_short_sum(term, t, EM_SUM_SHORT);
-    }
-    if (n < EM_SUM_SHORT) {
+    if (n <= EM_SUM_SHORT) {
         return em_short_sum(term, t, n);
     }
     float pending[EM_SUM_LEVELS * EM_SUM_LANES];
@@ -315,50 +303,5 @@ EM_INLINE float em_halving_sum(em_term term, const em_terms *t, uint32_t n) {
 }
 
 #endif
-
-/* ---- a vector beside the rows of a matrix ---------------------------------------------------- */
-
-#if EM_SMALL
-#define EM_ROOM 1u
-#else
-#define EM_ROOM EM_SUM_SHORT
-#endif
-
-/* What a vector is summed up with, row by row. A short vector and the last row are copied to where
- * whole lanes can be read; the other rows have the next one behind them. */
-typedef struct em_rows {
-    em_terms terms;
-    const em_f32 *b;
-    uint32_t copied; /* the row that is, or as many as there are */
-    float x[EM_ROOM], last[EM_ROOM];
-} em_rows;
-
-/* Does a short sum of n terms look behind them? */
-EM_INLINE int em_wants_room(uint32_t n) {
-    return !EM_SMALL && n > 4 && n < EM_ROOM && n != 8 && n != 16;
-}
-
-EM_INLINE const em_f32 *em_with_room(const em_f32 *x, uint32_t n, float *room) {
-    memset(room, 0, EM_ROOM * sizeof *room);
-    for (uint32_t i = 0; i < n; i++) {
-        room[i] = x[i];
-    }
-    return (const em_f32 *)(const void *)room;
-}
-
-EM_INLINE void em_begin_rows(em_rows *r, em_value x, const em_f32 *b, uint32_t rows) {
-    const em_f32 *a = (const em_f32 *)x.data;
-    const int wants = em_wants_room(x.length);
-    r->b = b;
-    r->copied = wants ? rows - 1 : rows;
-    r->terms.a = wants ? em_with_room(a, x.length, r->x) : a;
-    r->terms.room = EM_ROOM;
-}
-
-EM_INLINE const em_terms *em_row(em_rows *r, uint32_t n, uint32_t k) {
-    const em_f32 *b = r->b + (size_t)k * n;
-    r->terms.b = k == r->copied ? em_with_room(b, n, r->last) : b;
-    return &r->terms;
-}
 
 #endif /* EM_SUMS_H */

@@ -153,6 +153,8 @@ int main(void) {
     static const uint32_t positions[] = {1, 2, 3, 4, 8, 64, 127, 128, 129, 255, 256, 257, 400};
     static const uint32_t sizes[] = {1,  7,  8,  9,  15, 16,  17,  31,  32,  33, 40,
                                      63, 64, 65, 70, 96, 127, 128, 255, 257, 512};
+    static const uint32_t long_sizes[] = {1025, 1280, 2047, 2048, 2049, 2100, 3000, 5000};
+    static const uint32_t some_rows[] = {2, 3, 4, 5, 6};
     static const uint32_t rows[] = {1, 7, 8, 9, 40};
     m.file = file.bytes;
     m.nodes = X_NODE;
@@ -174,6 +176,16 @@ int main(void) {
             kernels(sizes[i], 1, rows[r]);
             kernels(sizes[i], 3, rows[r]);
         }
+    }
+    for (uint32_t n = 1; n <= 136; n++) { /* every end of a row, and of a block of rows */
+        for (size_t r = 0; r < COUNT(some_rows); r++) {
+            of_floats(n, some_rows[r]);
+            kernels(n, 2, some_rows[r]);
+        }
+    }
+    for (size_t i = 0; i < COUNT(long_sizes); i++) {
+        of_floats(long_sizes[i], 5);
+        kernels(long_sizes[i], 2, 5);
     }
     return 0;
 }
