@@ -52,7 +52,7 @@ class ScodMonitor(FusionMonitor):
         signals, unavailable = _error_signals(model, self.seed, mirror=self.mirror)
         early = SubspaceMonitor() if suits(model) else DensityMonitor()
         novelty: tuple[MonitorEstimator, ...] = (early,)
-        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(per_class=4, seed=self.seed))
+        features = (RelativeMahalanobisMonitor(), PrototypesMonitor(per_class=2, seed=self.seed))
         if "penultimate" in tap_rules.suggest(model.graph):
             novelty += features
         else:
