@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 FEW = 16  # discriminants, before features are given up rather than these
 FEWEST = 4  # discriminants
+LEAST_BEYOND = 1e-9  # variance of all rows beyond that of the classes, which is 1
 
 
 class RelativeMahalanobisMonitor(MonitorEstimator):
@@ -62,7 +63,7 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
             of_row = width * pooling.weight_bytes(recording, self.taps, self.pool)
         else:
             of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
-        return of_row * kept + 4 * kept * recording.n_classes
+        return of_row * (kept + 1) + 4 * (kept + 1) * recording.n_classes
 
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
         taps = {tap.name: tap for tap in known}
@@ -125,27 +126,36 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         self.means_[present] = own
 
     def lower(self, builder: Builder, predicted: int) -> Score:
-        y = self._projected(builder)
-        every = builder.node("distances", y, tables=[self.means_.ravel()])
+        """The difference of both distances is a distance too, but for a number of each class: with
+        ``s`` the spread of all rows, ``(y - m)^2 - (y / s)^2`` is ``r (y - m / r)^2`` less
+        ``m^2 / (s^2 - 1)``, where ``r`` is ``1 - 1 / s^2``. One more coordinate, the same for all
+        rows, holds these numbers."""
+        beyond = np.maximum(np.square(self.spread_) - 1, LEAST_BEYOND)
+        root = np.sqrt(beyond / (1 + beyond))
+        less = (np.square(self.means_) / beyond).sum(axis=1)
+        centres = np.column_stack([self.means_ / root, np.sqrt(less.max() - less)])
+        y = self._projected(builder, root)
+        every = builder.node("distances", y, tables=[centres.ravel()])
         own = builder.node("select", every, predicted)
-        # A row of weights, where a diagonal matrix would be as many squared.
-        squares = builder.node("mul", y, y)
-        weights = [1 / np.square(self.spread_), np.zeros(1)]
-        all_rows = builder.node("affine", squares, tables=weights)
-        return Score(builder.node("sub", own, all_rows))
+        shift = [np.ones(1), -np.array([less.max()])]
+        return Score(builder.node("affine", own, tables=shift))
 
-    def _projected(self, builder: Builder) -> int:
-        """Value id of the discriminants. Each block has weights of its own: those of whole numbers
-        stay short."""
+    def _projected(self, builder: Builder, root: Floats) -> int:
+        """Value id of the discriminants times ``root``, and a zero. Each block has weights of its
+        own: those of whole numbers stay short."""
+        projection = np.vstack(
+            [self.projection_ * root[:, None], np.zeros(self.projection_.shape[1])]
+        )
+        shift = np.append(self.shift_ * root, 0.0)
         if self.pool > 1:
             x = pooling.pooled(builder, self.taps, self.pool)
-            return builder.node("affine", x, tables=[self.projection_.ravel(), self.shift_])
+            return builder.node("affine", x, tables=[projection.ravel(), shift])
         ends = np.cumsum([b.tap.width for b in self.blocks_])[:-1]
         first, *others = (
-            builder.node("affine", b.lower(builder), tables=[weight.ravel(), shift])
-            for b, weight, shift in zip(
-                self.blocks_, np.split(self.projection_, ends, axis=1),
-                [self.shift_, *[np.zeros_like(self.shift_)] * len(ends)], strict=True,
+            builder.node("affine", b.lower(builder), tables=[weight.ravel(), bias])
+            for b, weight, bias in zip(
+                self.blocks_, np.split(projection, ends, axis=1),
+                [shift, *[np.zeros_like(shift)] * len(ends)], strict=True,
             )
         )  # fmt: skip
         for other in others:
