@@ -57,17 +57,23 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         return Analysis(tuple(r for r in self.default_taps if r == "penultimate" or r in found))
 
     def least_bytes(self, recording: Recording) -> int:
-        kept = self._kept(recording)
+        kept = self._kept(recording) + self._are_whole(recording)
         if self.pool > 1:
             width = recording.width(self.taps) // self.pool
             of_row = width * pooling.weight_bytes(recording, self.taps, self.pool)
         else:
             of_row = sum(b.width * b.weight_bytes for b in self._blocks(recording.taps))
-        return of_row * (kept + 1) + 4 * (kept + 1) * recording.n_classes
+        return of_row * kept + 4 * kept * recording.n_classes
 
     def _blocks(self, known: Sequence[Tap]) -> tuple[Block, ...]:
         taps = {tap.name: tap for tap in known}
         return blocks_of([taps[name] for name in self.taps])
+
+    def _are_whole(self, recording: Recording) -> bool:
+        """Are all features whole numbers?"""
+        if self.pool > 1:
+            return pooling.are_whole(recording, self.taps, self.pool)
+        return all(block.whole for block in self._blocks(recording.taps))
 
     def _kept(self, recording: Recording) -> int:
         """Dimensions that are left."""
@@ -100,6 +106,7 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         """Needs labels; a class with fewer than ``FEWEST_ROWS`` fit rows is as far as the
         farthest."""
         self.blocks_ = self._blocks(recording.taps)
+        self.whole_ = self._are_whole(recording)
         x = (
             values_of(recording, self.blocks_) if self.pool == 1
             else pooling.pooled_values(recording, self.taps, self.pool)
@@ -126,27 +133,37 @@ class RelativeMahalanobisMonitor(MonitorEstimator):
         self.means_[present] = own
 
     def lower(self, builder: Builder, predicted: int) -> Score:
+        if self.whole_:
+            return self._lower_as_one(builder, predicted)
+        y = self._projected(builder, self.projection_, self.shift_)
+        every = builder.node("distances", y, tables=[self.means_.ravel()])
+        own = builder.node("select", every, predicted)
+        # A row of weights, where a diagonal matrix would be as many squared.
+        squares = builder.node("mul", y, y)
+        weights = [1 / np.square(self.spread_), np.zeros(1)]
+        all_rows = builder.node("affine", squares, tables=weights)
+        return Score(builder.node("sub", own, all_rows))
+
+    def _lower_as_one(self, builder: Builder, predicted: int) -> Score:
         """The difference of both distances is a distance too, but for a number of each class: with
         ``s`` the spread of all rows, ``(y - m)^2 - (y / s)^2`` is ``r (y - m / r)^2`` less
         ``m^2 / (s^2 - 1)``, where ``r`` is ``1 - 1 / s^2``. One more coordinate, the same for all
-        rows, holds these numbers."""
+        rows, holds these numbers: sooner done, for a row of short weights more."""
         beyond = np.maximum(np.square(self.spread_) - 1, LEAST_BEYOND)
         root = np.sqrt(beyond / (1 + beyond))
         less = (np.square(self.means_) / beyond).sum(axis=1)
         centres = np.column_stack([self.means_ / root, np.sqrt(less.max() - less)])
-        y = self._projected(builder, root)
+        nothing = np.zeros(self.projection_.shape[1])
+        projection = np.vstack([self.projection_ * root[:, None], nothing])
+        y = self._projected(builder, projection, np.append(self.shift_ * root, 0.0))
         every = builder.node("distances", y, tables=[centres.ravel()])
         own = builder.node("select", every, predicted)
         shift = [np.ones(1), -np.array([less.max()])]
         return Score(builder.node("affine", own, tables=shift))
 
-    def _projected(self, builder: Builder, root: Floats) -> int:
-        """Value id of the discriminants times ``root``, and a zero. Each block has weights of its
-        own: those of whole numbers stay short."""
-        projection = np.vstack(
-            [self.projection_ * root[:, None], np.zeros(self.projection_.shape[1])]
-        )
-        shift = np.append(self.shift_ * root, 0.0)
+    def _projected(self, builder: Builder, projection: Floats, shift: Floats) -> int:
+        """Value id of the sums. Each block has weights of its own: those of whole numbers stay
+        short."""
         if self.pool > 1:
             x = pooling.pooled(builder, self.taps, self.pool)
             return builder.node("affine", x, tables=[projection.ravel(), shift])
