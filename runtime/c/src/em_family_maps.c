@@ -128,11 +128,6 @@ EM_INLINE void means_f32(em_value x, const em_f32 *about, uint32_t channels, em_
     for (; c + 4 <= channels; c += 4) {
         mean_side_by_side(4, v + c, from(about, c), positions, channels, share, out + c);
     }
-    if (channels == 1 && about == NULL) { /* the positions lie side by side */
-        const em_terms terms = {.a = v};
-        *out = em_halving_sum(EM_PLAIN, &terms, positions) * share;
-        return;
-    }
 #endif
     for (; c < channels; c++) {
         const em_terms terms = map_terms(v, about, channels, c);
@@ -141,7 +136,12 @@ EM_INLINE void means_f32(em_value x, const em_f32 *about, uint32_t channels, em_
     }
 }
 EM_ONCE void channel_means(em_value x, uint32_t channels, em_f32 *out) {
-    means_f32(x, NULL, channels, out);
+    if (!EM_SMALL && channels == 1) { /* the positions lie side by side */
+        const em_terms terms = {.a = (const em_f32 *)x.data};
+        *out = em_halving_sum(EM_PLAIN, &terms, x.length) * (1.0f / (float)x.length);
+    } else {
+        means_f32(x, NULL, channels, out);
+    }
 }
 #endif
 

@@ -74,7 +74,7 @@ def test_the_document_has_what_it_should(found: dict[str, Any]) -> None:
         assert r["tp"] + r["fp"] + r["tn"] + r["fn"] == 2 * 250
         assert (r["native"] is not None) == (r["monitor"] == "box")
         low, high = r["auroc_interval"]
-        assert low <= r["auroc"] <= high
+        assert low - 1e-12 <= r["auroc"] <= high + 1e-12  # one sums areas, the other pairs
     assert len({s["sha256"] for s in found["sets"]}) == 10
     of_clean = {r["fp"] for r in found["results"]
                 if (r["monitor"], r["oracle"]) == ("msp_t", "specific")}  # fmt: skip

@@ -243,8 +243,8 @@ def test_any_monitor_reads_a_mirrored_layer_that_is_named(
 def test_a_fusion_that_does_without_the_mirrored_signal_needs_no_second_inference(
     data: str, tiny: Tiny, tmp_path: Path
 ) -> None:
-    """The labels are those of the image: what the mirrored one says is noise."""
-    options = Options(mirror=True)
+    """There is no room for it."""
+    options = Options(mirror=True, budget_kb=1.3)
     manifest = compile_bundle(
         tiny(entry=(1, 2, 2, 1)), Sources(data=data), tmp_path / "out", options
     )
