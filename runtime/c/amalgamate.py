@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PRIVATE = (
     "em_layout.h", "em_crc_table.h", "em_op_list.h", "em_math.h", "em_sums.h", "em_rows.h",
-    "em_open.h", "em_ops.h", "em_wide.h",
+    "em_open.h", "em_ops.h", "em_wide.h", "em_means.h",
 )  # fmt: skip
 SOURCES = sorted(path.name for path in (HERE / "src").glob("*.c"))
 HEAD = """\
