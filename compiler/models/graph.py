@@ -44,6 +44,11 @@ class Tensor:
         """The shape without its axes of length 1."""
         return tuple(n for n in self.shape if n != 1)
 
+    @property
+    def has_positions(self) -> bool:
+        """Is it an image or a feature map, that is values at several places?"""
+        return len(self.shape) >= 3 and len(self.long_axes) >= 2
+
 
 @dataclass(frozen=True)
 class Operator:

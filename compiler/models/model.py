@@ -221,7 +221,7 @@ class Model(ABC):
         )
         if tensor.index == self.graph.outputs[0]:
             return replace(tap, decides_above=self.decides_above)
-        if len(tensor.shape) < 3 or len(tensor.long_axes) < 2 or tensor.index in self.graph.inputs:
+        if not tensor.has_positions or tensor.index in self.graph.inputs:
             return tap  # an image is its pixels, not its mean brightness
         places = [n for i, n in enumerate(tensor.shape) if i not in (0, axis % len(tensor.shape))]
         rows = next((n for n in places if n > 1), 1)

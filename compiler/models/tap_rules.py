@@ -270,13 +270,13 @@ def _activations(graph: Graph) -> list[Tensor]:
 
 def _middle(graph: Graph) -> list[Tensor]:
     """The feature map in the middle of the network, of two the later."""
-    maps = [t for t in _activations(graph) if len(t.shape) >= 3 and len(t.long_axes) >= 2]
+    maps = [t for t in _activations(graph) if t.has_positions]
     return maps[(len(maps) + 1) // 2 :][:1] or maps[-1:]
 
 
 def _last_map(graph: Graph) -> list[Tensor]:
     """The last feature map."""
-    maps = [t for t in _activations(graph) if len(t.shape) >= 3 and len(t.long_axes) >= 2]
+    maps = [t for t in _activations(graph) if t.has_positions]
     return maps[-1:]
 
 

@@ -200,7 +200,7 @@ def _cell(side: int) -> int:
 def feature_maps(graph: Graph) -> list[Tensor]:
     """Activations with positions, in the order of the network."""
     found = tap_rules.suggest(graph).get("activation", ())
-    return [t for t in found if len(t.shape) >= 3 and len(t.long_axes) >= 2]
+    return [t for t in found if t.has_positions]
 
 
 def image_of(model: Model) -> Image | None:
