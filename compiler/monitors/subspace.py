@@ -13,14 +13,13 @@ import numpy.typing as npt
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
-from edgemon.compiler.models.graph import Graph, Tensor
 from edgemon.compiler.models.model import Model
+from edgemon.compiler.models.positions import Image, feature_maps, image_of
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Score
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
 Floats = npt.NDArray[np.float64]
-Image = tuple[str, int, int, int]  # name, rows, columns, elements that lie side by side
 
 FLATTEST = 1e-4  # least variance of a direction, as a share of the largest
 FEWEST = 4  # directions
@@ -68,7 +67,7 @@ class SubspaceMonitor(MonitorEstimator):
         entry = model.graph.tensors[model.graph.inputs[0]]
         if tap_rules.obstacle(model.graph, entry) is not None:
             return Analysis(("penultimate",))
-        image = image_of(model)
+        image = _image_in_cells(model)
         return Analysis((entry.name,), {"image": () if image is None else (image,)})
 
     def least_bytes(self, recording: Recording) -> int:
@@ -197,25 +196,11 @@ def _cell(side: int) -> int:
     return side // next(n for n in CELLS if side % n == 0)
 
 
-def feature_maps(graph: Graph) -> list[Tensor]:
-    """Activations with positions, in the order of the network."""
-    found = tap_rules.suggest(graph).get("activation", ())
-    return [t for t in found if t.has_positions]
-
-
-def image_of(model: Model) -> Image | None:
-    """The model's input as an image that divides into cells; None if it is none."""
-    graph, given = model.graph, model.input
-    entry = graph.tensors[graph.inputs[0]]
-    if tap_rules.obstacle(graph, entry) is not None or not 2 <= len(given.shape) <= 3:
-        return None
-    first = given.layout == "nchw"
-    sides = given.shape[1:] if first and len(given.shape) == 3 else given.shape[:2]
-    if any(all(side % n for n in CELLS) for side in sides):
-        return None
-    rows, columns = sides
-    beside = 1 if first or len(given.shape) == 2 else given.shape[2]
-    return entry.name, rows, columns, beside
+def _image_in_cells(model: Model) -> Image | None:
+    """The model's input, if it is an image that divides into cells."""
+    image = image_of(model)
+    divides = image is not None and all(any(s % n == 0 for n in CELLS) for s in image[1:3])
+    return image if divides else None
 
 
 def suits(model: Model) -> bool:
@@ -223,4 +208,4 @@ def suits(model: Model) -> bool:
     middle one is the last and nothing early is read, in one without any what is in front of the
     last layer."""
     maps = feature_maps(model.graph)
-    return len(maps) <= FEW_MAPS if maps else image_of(model) is not None
+    return len(maps) <= FEW_MAPS if maps else _image_in_cells(model) is not None
