@@ -20,8 +20,9 @@ from edgemon.compiler.report.seen import PICTURE_BYTES as SEEN_BYTES
 from edgemon.compiler.report.seen import seen
 from edgemon.compiler.report.unusual import Usual, flat
 from edgemon.runtime.preprocess import InputSpec
+from tests.compiler.report.cases import Case, make_case, make_splits
 from tests.compiler.report.given_rows import given_rows
-from tests.compiler.report.test_report import Case, Reader, make_case, make_splits
+from tests.compiler.report.page_reader import Reader
 
 EVIL = '<img src=x onerror="alert(1)">'
 LABELS = ["a", "b", "c", "d"]

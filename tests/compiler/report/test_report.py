@@ -6,186 +6,34 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
-from dataclasses import asdict, dataclass, replace
-from html.parser import HTMLParser
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from edgemon import targets
-from edgemon.compiler import fitting
-from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.cost import bill as costs
-from edgemon.compiler.cost.bill import Bill
-from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat
-from edgemon.compiler.fitted import Fitted
-from edgemon.compiler.last_bits import code_errors, kernel_sets
-from edgemon.compiler.monitors import MONITORS, parse
-from edgemon.compiler.promise.realised import realised
+from edgemon.compiler.monitors import MONITORS
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, calibrate
-from edgemon.compiler.proof import self_test
 from edgemon.compiler.recording import evaluation
-from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.report import Given, collect, render
+from edgemon.compiler.report import collect, render
 from edgemon.compiler.report.distribution import BINS, histogram
 from edgemon.compiler.report.facts import Fact, Table, facts
 from edgemon.compiler.report.findings import findings
 from edgemon.compiler.statistics.metrics import measure
-from edgemon.compiler.worth import worths
 from edgemon.runtime.evaluation import Verdict
-from edgemon.runtime.preprocess import InputSpec, Preprocess
-from edgemon.targets import OpTimes
-from tests.compiler.monitors.test_contract import TAPS
-from tests.compiler.recordings import CLASSES, recorded_splits
-from tests.compiler.report.given_rows import given_rows
+from tests.compiler.recordings import CLASSES
+from tests.compiler.report.cases import EVIL, TIMES, Case, entries, images, make_case, make_splits
+from tests.compiler.report.page_reader import Reader
 
-TIMES = targets.load(targets.DEFAULT).times
-EVIL = '<script>alert("&amp;")</script>'
-VOID = {"meta", "br", "link", "img"}
 PICTURE = "data:image/png;base64,"
-Parts = Splits[Recording]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A compile without a model."""
-
-    fitted: Fitted
-    rows: Parts
-    document: dict[str, Any]
-    page: str
-
-
-def last_bits_json(fitted: Fitted, rows: Recording) -> dict[str, Any]:
-    judges = len(fitted.judges)
-    lsb = code_errors.measure(fitted.program, rows, judges)
-    same = kernel_sets.compare(fitted.program, judges, "builtin", rows, rows)
-    return {
-        "lsb": None if lsb is None else lsb.to_json(),
-        "certified_kernels": ["builtin", "reference"],
-        "kernels": [same.to_json()],
-    }
-
-
-def images(rows: Recording) -> Given:
-    """A picture for each row."""
-    pixels = np.random.default_rng(0).integers(0, 256, (len(rows), 8, 8, 3), np.uint8)
-    folder = Path(tempfile.mkdtemp())
-    return given_rows(folder, pixels, InputSpec("x", (8, 8, 3), "uint8", 1.0))
-
-
-def entries(fitted: Fitted, rows: Parts) -> list[Any]:
-    found = worths(fitted, rows.test, FalseAlarmPromise(), "logits")
-    return [j.to_json(w) for j, w in zip(fitted.judges, found, strict=True)]
-
-
-def make_case(
-    rows: Parts, monitors: str, labels: tuple[str, ...] = tuple("abcd"), by: str | None = None,
-    times: OpTimes | None = TIMES,
-) -> Case:  # fmt: skip
-    estimators = parse(monitors)
-    for estimator in estimators:
-        estimator.set_params(taps=TAPS[estimator.kind])
-        if estimator.kind == "errors":
-            signals = (MONITORS[n](taps=TAPS[n]) for n in ("msp_t", "second_opinion"))
-            estimator.set_params(signals=tuple(signals))
-    target = FalseAlarmPromise()
-    fitted = fitting.fit_monitors(estimators, "output", rows, target, times=times)
-    cost = Bill(fitted.program, times).together()
-    vectors, damage = self_test.choose(fitted.program, fitted.on_test, rows.test)
-    artifact = flat.write(flat.Artifact(fitted.program, "00" * 32, {}, vectors))
-    manifest = {
-        "edgemon": "1",
-        "model": {"file": f"{EVIL}.tflite", "sha256": "00", "output_kind": "logits"},
-        "accuracy": 0.9,
-        "decision": None,
-        "own_labels": None,
-        "groups": manifests.groups_json(by, rows, fitted),
-        "monitors": entries(fitted, rows),
-        "realised": realised(
-            fitted.on_test, {j.name: j.calibrated for j in fitted.judges}, target, rows.test,
-            rows.test.rows, 0,
-        ).to_json(),
-        "comparison": [c.to_json() for c in fitted.comparison],
-        "clipped_share": None, "input": {
-            "spread": None, "better": None, "vectors_as": None,
-            "tried": [{"flags": "", "right": 90, "rows": 100}],
-        },
-        "left_out": [x.to_json() for x in fitted.left_out],
-        "drift": None,
-        "last_bits": last_bits_json(fitted, rows.test),
-        "guard": None,
-        "proof": {
-            "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
-        },
-        "self_test": damage.to_json(),
-        "data": {"data": {"spec": EVIL, "sha256": {EVIL: "11"}}},
-        "options": {
-            "monitor": monitors, "taps": "", "seed": 0, "expect_accuracy": None,
-            "preprocess": Preprocess().to_json(),
-        },
-        "budget": {"kilobytes": 64.0, "microseconds": None},
-        "bytes": {"monitors": cost.size_bytes},
-        "estimated_us": cost.microseconds,
-        "sha256": {"monitor.emon": "22"},
-    }  # fmt: skip
-    metadata = {"labels": list(labels), "kernels": "builtin", "target": "host"}
-    document = collect(fitted, rows, target, manifest, metadata, artifact, images(rows.test))
-    return Case(fitted, rows, document, render(document))
-
-
-def make_splits(folder: Path, dtype: str) -> Parts:
-    return recorded_splits(folder, dtype, 500)
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     rows = make_splits(tmp_path_factory.mktemp("rows"), request.param)
     return make_case(rows, "softmax,entropy,box,prophecy", (EVIL, "b", "c", "d"))
-
-
-class Reader(HTMLParser):
-    """Checks that elements nest; collects ids, references, attributes and what is shown."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.text: list[str] = []
-        self.tags: set[str] = set()
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            if name in ("href", "src", "xlink:href"):
-                self.links.append(value or "")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] != "style":
-            self.text.append(data)
-
-    @property
-    def shown(self) -> str:
-        return re.sub(r"\s+", " ", "".join(self.text))
 
 
 def test_numbers_are_those_of_metrics_on_the_reference(case: Case) -> None:
