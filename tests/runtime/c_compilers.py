@@ -21,7 +21,7 @@ TESTS = [
     for name in (
         "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_dtypes", "test_drift",
         "test_accuracy", "test_companions", "test_rules", "test_limits", "test_values",
-        "test_generated", "test_damage", "evaluated", "sample", "test_window",
+        "test_generated", "test_damage", "evaluated", "sample", "test_window", "test_signatures",
     )
 ] + GENERATOR  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

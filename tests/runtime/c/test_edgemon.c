@@ -1,7 +1,8 @@
 /*
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
- * This file: opening, faults, verdicts, self-test, descriptions. test_ops.c, test_rule_ops.c,
- * test_dense.c, test_dtypes.c: arithmetic. test_rules.c, test_limits.c: bad files, one a rule.
+ * This file: opening, faults, verdicts, self-test, descriptions. test_signatures.c: opening what is
+ * signed. test_ops.c, test_rule_ops.c, test_dense.c, test_dtypes.c: arithmetic. test_rules.c,
+ * test_limits.c: bad files, one a rule.
  * test_damage.c: damaged files. test_drift.c: the drift test. test_window.c: counts and
  * reports. test_values.c: NaN and infinity, and files that use them.
  */
@@ -79,52 +80,6 @@ static void opening(void) {
     EXPECT(em_open(&m, a.file, 63), EM_E_SIZE);
     EXPECT(em_open(&m, a.file, (size_t)1 << 29), EM_E_SIZE);
     EXPECT(em_workspace_size(&m), 0); /* zeroed by the failure */
-}
-
-/* What the callback was given, and how often. */
-typedef struct {
-    const uint8_t *signature;
-    const void *message;
-    size_t size;
-    int calls, answer;
-} checked;
-
-static int check_signature(void *context, const uint8_t *signature, const void *message,
-                           size_t size) {
-    checked *c = context;
-    c->signature = signature;
-    c->message = message;
-    c->size = size;
-    c->calls++;
-    return c->answer;
-}
-
-static void signatures(void) {
-    static const uint8_t signature[64] = {1};
-    const em_limits little = {1, 1};
-    sample(&a);
-    checked c = {.answer = 0};
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c), EM_OK);
-    EXPECT(m.n_monitors, N_MONITORS);
-    EXPECT(c.signature == signature && c.message == a.file, 1);
-    EXPECT(c.size, a.size);
-    c.answer = -1;
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c),
-           EM_E_SIGNATURE);
-    EXPECT(m.file == NULL, 1);   /* unusable, as after every error */
-    ((uint8_t *)a.file)[0] ^= 1; /* nothing is read before the signature is good */
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c),
-           EM_E_SIGNATURE);
-    c.answer = 0;
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, check_signature, &c), EM_E_MAGIC);
-    sample(&a);
-    EXPECT(em_open_signed(&m, a.file, a.size, &little, signature, check_signature, &c), EM_E_LIMIT);
-    EXPECT(c.calls, 5);
-    EXPECT(em_open_signed(NULL, a.file, a.size, NULL, signature, check_signature, &c), EM_E_NULL);
-    EXPECT(em_open_signed(&m, NULL, a.size, NULL, signature, check_signature, &c), EM_E_NULL);
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, NULL, check_signature, &c), EM_E_NULL);
-    EXPECT(em_open_signed(&m, a.file, a.size, NULL, signature, NULL, &c), EM_E_NULL);
-    EXPECT(c.calls, 5);
 }
 
 static void unopened(void) {
@@ -436,7 +391,6 @@ int main(int argc, char **argv) {
     }
     opening();
     unopened();
-    signatures();
     good_image();
     thresholds();
     input_faults();
@@ -451,6 +405,7 @@ int main(int argc, char **argv) {
     descriptions();
     display();
     texts();
+    test_signatures();
     test_ops();
     test_rule_ops();
     test_rules();
