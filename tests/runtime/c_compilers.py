@@ -22,6 +22,7 @@ TESTS = [
         "test_edgemon", "test_ops", "test_rule_ops", "test_dense", "test_dtypes", "test_drift",
         "test_accuracy", "test_companions", "test_rules", "test_limits", "test_values",
         "test_generated", "test_damage", "evaluated", "sample", "test_window", "test_signatures",
+        "test_tree_rules", "bad_files",
     )
 ] + GENERATOR  # fmt: skip
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

@@ -27,6 +27,7 @@ void test_ops(void);
 void test_rule_ops(void);
 void test_rules(void);
 void test_signatures(void);
+void test_tree_rules(void);
 void test_values(void);
 void test_window(void);
 

@@ -2,9 +2,9 @@
  * Tests of the C runtime: `expression => expected`, on artifacts that are made in memory.
  * This file: opening, faults, verdicts, self-test, descriptions. test_signatures.c: opening what is
  * signed. test_ops.c, test_rule_ops.c, test_dense.c, test_dtypes.c: arithmetic. test_rules.c,
- * test_limits.c: bad files, one a rule.
- * test_damage.c: damaged files. test_drift.c: the drift test. test_window.c: counts and
- * reports. test_values.c: NaN and infinity, and files that use them.
+ * test_tree_rules.c, test_limits.c: bad files, one a rule. test_damage.c: damaged files.
+ * test_drift.c: the drift test. test_window.c: counts and reports. test_values.c: NaN and infinity,
+ * and files that use them.
  */
 #include "check.h"
 #include "sample.h"
@@ -409,6 +409,7 @@ int main(int argc, char **argv) {
     test_ops();
     test_rule_ops();
     test_rules();
+    test_tree_rules();
     test_limits();
     test_dtypes();
     test_values();
