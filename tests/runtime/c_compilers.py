@@ -28,6 +28,12 @@ TESTS = [
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 C_FLAGS = ["-std=c11", "-Wstrict-prototypes", "-ffp-contract=off", f"-I{C / 'include'}", *STRICT]
 PRIVATE = f"-I{C / 'src'}"  # for tests of what happens behind em_evaluate's checks
+# Debian's cross compilers, each with the program that runs what it builds.
+CROSS = {
+    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
+    "riscv64": ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
+    "armhf": ("arm-linux-gnueabihf-gcc", "qemu-arm"),
+}
 SANITIZERS = ["-g", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
 
 

@@ -25,13 +25,7 @@ from tests.runtime.bench_program import (
     recorded,
     write,
 )  # fmt: skip
-from tests.runtime.c_compilers import RUNTIME, need, run
-
-CROSS = {
-    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
-    "armhf": ("arm-linux-gnueabihf-gcc", "qemu-arm"),
-    "riscv64": ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
-}
+from tests.runtime.c_compilers import CROSS, RUNTIME, need, run
 
 
 @pytest.fixture(scope="module")

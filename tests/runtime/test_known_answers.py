@@ -25,19 +25,13 @@ from edgemon.compiler.program.ops.op import Value
 from edgemon.compiler.program.ops.sums import halving_sum
 from edgemon.compiler.program.ops.transcendental import EXP_COEFFICIENTS
 from edgemon.runtime import _native
-from tests.runtime.c_compilers import HERE, STRICT, C, need, run
+from tests.runtime.c_compilers import CROSS, HERE, STRICT, C, need, run
 
 KNOWN = (C / "src" / "em_known_answers.c").read_text()
 REFUSED = -30  # EM_E_FLOAT
 EXACT = ("-std=c11", "-O2", "-ffp-contract=off")
 DEFAULT = ("-std=gnu11", "-O2")
 ASSOCIATIVE = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")
-# Debian's cross compilers, each with the program that runs what it builds.
-CROSS = {
-    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
-    "riscv64": ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
-    "armhf": ("arm-linux-gnueabihf-gcc", "qemu-arm"),
-}
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
 from edgemon.runtime.session import Session
 from edgemon.runtime.window import KEY, DriftCounts, MonitorCounts, Report, ReportError, Window
-from tests.runtime.c_compilers import C_FLAGS, HERE, PRIVATE, SOURCES, need, run
-from tests.runtime.test_known_answers import CROSS
+from tests.runtime.c_compilers import C_FLAGS, CROSS, HERE, PRIVATE, SOURCES, need, run
 
 CLASSES = 4
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
