@@ -1,8 +1,7 @@
-"""Fusions: weights, selection, budget, the two stages, and what an alarm says."""
+"""Fusions: what is left out, budget, the two stages, and what an alarm says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from edgemon import targets
 from edgemon.compiler import fitting, lessons
-from edgemon.compiler.cost.bill import Bill, Cost
+from edgemon.compiler.cost.bill import Bill
 from edgemon.compiler.data.splits import Splits
 from edgemon.compiler.emit import flat, onnx_emitter
 from edgemon.compiler.errors import BudgetError, CompileError
@@ -21,7 +20,6 @@ from edgemon.compiler.monitors import MONITORS, Score
 from edgemon.compiler.monitors.fusion import fusion as fusion_module
 from edgemon.compiler.monitors.fusion import stack
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
-from edgemon.compiler.monitors.fusion.stack import Choice, stack_weights
 from edgemon.compiler.monitors.fusion.sum_of_surprises import own_cost
 from edgemon.compiler.monitors.shared.tails import STEPS, Surprise
 from edgemon.compiler.program.ir import Builder
@@ -32,7 +30,7 @@ from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.statistics.tuning import FEWEST_ERRORS
 from edgemon.compiler.worth import UNMEASURED
 from edgemon.runtime.explanation import Explanation
-from edgemon.targets import Budget
+from tests.compiler.monitors.fusion.evidence import Prices, evidence
 from tests.compiler.recordings import recorded_splits
 
 Parts = Splits[Recording]
@@ -53,138 +51,6 @@ def fusion(kind: str, **settings: object) -> FusionMonitor:
     found = MONITORS[kind](taps=("features", "logits"), **settings)
     assert isinstance(found, FusionMonitor)
     return found.set_params(signals=tuple(made), novelty=tuple(novel) if kind == "scod" else ())
-
-
-def evidence(rng: np.random.Generator, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
-    wrong = rng.random(n) < 0.2
-    good = rng.exponential(1, n) + 2 * wrong
-    weak = rng.exponential(1, n) + 0.7 * wrong
-    return np.column_stack([good, weak, rng.exponential(1, n), -good + 10]), wrong
-
-
-class Prices(Bill):
-    """Bytes and nanoseconds that somebody made up; nothing is shared."""
-
-    def __init__(self, sizes: Sequence[int], ns: Sequence[float] | None = None) -> None:
-        self.sizes, self.ns, self.times = sizes, ns, None
-
-    def together(self, monitors: Iterable[int] | None = None) -> Cost:
-        chosen = list(range(len(self.sizes)) if monitors is None else monitors)
-        return Cost(
-            sum(self.sizes[i] for i in chosen),
-            None if self.ns is None else sum(self.ns[i] for i in chosen),
-        )
-
-
-def choose(names: Sequence[str], x: np.ndarray, wrong: np.ndarray, prices: Prices,
-           budget: Budget) -> list[Choice]:  # fmt: skip
-    alone = [prices.together([i]) for i in range(len(names))]
-    return stack.choose(names, x, wrong, prices.together, alone, budget, seed=0)
-
-
-def test_weights_are_never_negative_and_favour_the_better_signal() -> None:
-    x, wrong = evidence(np.random.default_rng(0))
-    weights = stack_weights(x, wrong)
-    assert (weights >= 0).all()
-    assert weights[0] > weights[1] > weights[2]
-    assert weights[3] == 0  # a signal that points the wrong way
-
-
-def test_selection_takes_what_helps_and_stops() -> None:
-    x, wrong = evidence(np.random.default_rng(1))
-    names = ["good", "weak", "noise", "backwards"]
-    chosen = choose(names, x, wrong, Prices([100] * 4), Budget(1))
-    kept = [c.signal for c in chosen if c.kept]
-    assert kept == ["good", "weak"]
-    assert [c.stack_auroc for c in chosen if c.kept] == sorted(
-        c.stack_auroc for c in chosen if c.kept
-    )
-    assert [c.so_far.size_bytes for c in chosen if c.kept and c.so_far] == [100, 200]
-    alone = next(c for c in chosen if c.signal == "noise")
-    assert (alone.so_far, alone.kept) == (None, False)
-    assert alone.auroc_interval[0] < alone.auroc < alone.auroc_interval[1]
-
-
-def test_selection_respects_the_bytes() -> None:
-    x, wrong = evidence(np.random.default_rng(1))
-    names = ["good", "weak", "noise", "x"]
-    chosen = choose(names, x, wrong, Prices([5000, 10, 10, 10]), Budget(0.1))
-    assert next(c.signal for c in chosen if c.kept) == "weak"
-    assert not next(c for c in chosen if c.signal == "good").kept
-
-
-def test_selection_respects_the_time() -> None:
-    x, wrong = evidence(np.random.default_rng(1))
-    names = ["good", "weak", "noise", "x"]
-    prices = Prices([10] * 4, [900, 400, 100, 100])
-    both = choose(names, x, wrong, prices, Budget(1, 1.3))
-    assert [c.signal for c in both if c.kept] == ["good", "weak"]
-    assert [c.so_far.microseconds for c in both if c.so_far] == [0.9, 1.3]
-    few = choose(names, x, wrong, prices, Budget(1, 1.2))
-    assert "weak" not in [c.signal for c in few if c.kept]
-    assert next(c.signal for c in choose(names, x, wrong, prices, Budget(1, 0.8))) == "weak"
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 4000)), min_size=4, max_size=4),
-    st.floats(0.5, 8), st.floats(0.5, 8),
-)  # fmt: skip
-def test_whatever_is_chosen_fits(costs: list[tuple[int, int]], kb: float, us: float) -> None:
-    x, wrong = evidence(np.random.default_rng(3), 400)
-    sizes, ns = zip(*costs, strict=True)
-    prices, budget = Prices(sizes, ns), Budget(kb, us)
-    try:
-        chosen = choose(list("abcd"), x, wrong, prices, budget)
-    except BudgetError:
-        assert not any(prices.together([i]).fits(budget) for i in range(4))
-        return
-    kept = [c.index for c in chosen if c.kept]
-    assert kept
-    assert prices.together(kept).fits(budget)
-
-
-def test_when_nothing_fits_one_sentence_says_so() -> None:
-    x, wrong = evidence(np.random.default_rng(1))
-    prices = Prices([2000] * 4, [900.0] * 4)
-    with pytest.raises(BudgetError, match=r"no signal fits in 1 kB; give more \(--budget-kb\), or"):
-        choose(list("abcd"), x, wrong, prices, Budget(1))
-    # The size that a fusion has without a budget was called too small as well.
-    with pytest.raises(BudgetError, match=r"no signal fits in 0.5 us; give more \(--budget-us\), "):
-        choose(list("abcd"), x, wrong, prices, Budget(4, 0.5))
-    both = r"no signal fits in 1 kB and 0.5 us; give more \(--budget-kb, --budget-us\), or"
-    with pytest.raises(BudgetError, match=both):
-        choose(list("abcd"), x, wrong, prices, Budget(1, 0.5))
-    either = Prices([9000, 10, 9000, 9000], [10.0, 900.0, 900.0, 900.0])
-    with pytest.raises(BudgetError, match=both):
-        choose(list("abcd"), x, wrong, either, Budget(1, 0.5))
-    assert BudgetError.exit_code == 3
-
-
-def test_intervals_are_computed_only_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resampling for them made ``compare``, which shows none, slow."""
-
-    def refuse(*_: object, **__: object) -> None:
-        pytest.fail("nobody looked at an interval")
-
-    x, wrong = evidence(np.random.default_rng(1))
-    monkeypatch.setattr(stack, "auroc_interval", refuse)
-    chosen = choose(list("abcd"), x, wrong, Prices([1] * 4), Budget(1))
-    monkeypatch.undo()
-    assert all(c.to_json()["auroc_interval"] is not None for c in chosen)
-
-
-def test_a_signal_that_no_longer_fits_says_so() -> None:
-    """It was "not kept", as one that was measured and found useless."""
-    x, wrong = evidence(np.random.default_rng(1))
-    x[:, 1] = x[:, 0] + np.random.default_rng(2).exponential(1, len(x))
-    found = {
-        c.signal: c for c in choose(list("abcd"), x, wrong, Prices([10, 9000, 1, 1]), Budget(1))
-    }
-    assert found["a"].kept
-    assert not found["b"].kept
-    assert found["b"].left_out.endswith("more than the budget of 1 kB; give more (--budget-kb)")
-    assert found["a"].left_out == found["c"].left_out == ""
 
 
 def test_signals_that_could_not_be_compared_say_so(splits: Parts) -> None:
@@ -308,16 +174,6 @@ def test_what_a_fusion_adds_grows_with_its_signals() -> None:
 @settings(deadline=None)
 def test_no_surprise_has_more_steps_than_are_reckoned(rows: int) -> None:
     assert len(Surprise.of(np.arange(float(rows))).knots) < STEPS
-
-
-def test_with_hardly_an_error_the_first_signal_stands_alone() -> None:
-    x, _ = evidence(np.random.default_rng(2))
-    wrong = np.arange(len(x)) < FEWEST_ERRORS - 1
-    chosen = choose(list("abcd"), x, wrong, Prices([1] * 4), Budget(1))
-    assert [c.kept for c in chosen] == [True, False, False, False]
-    assert chosen[0].auroc is chosen[0].auroc_interval is None
-    first_is_large = choose(list("abcd"), x, wrong, Prices([9999, 1, 1, 1]), Budget(1))
-    assert [c.signal for c in first_is_large if c.kept] == ["b"]
 
 
 @pytest.mark.parametrize("kind", ["errors", "scod"])
