@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from edgemon.compiler.accuracy.table import AccuracyTable
-from edgemon.compiler.emit.edges import EDGE_BYTES, pack_edges, unpack_edges
+from edgemon.compiler.emit.raw_scores import EDGE_BYTES, pack_edges, unpack_edges
 
 HEAD = struct.Struct("<8I")
 

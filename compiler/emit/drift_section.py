@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from edgemon.compiler.emit.edges import EDGE_BYTES, pack_edges, unpack_edges
+from edgemon.compiler.emit.raw_scores import EDGE_BYTES, pack_edges, unpack_edges
 from edgemon.compiler.promise.drift.detector import DriftTest
 
 HEAD = struct.Struct("<IIIiI3I")

@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.accuracy.table import AccuracyTable
-from edgemon.compiler.emit import accuracy_section, drift_section
+from edgemon.compiler.emit import accuracy_section, drift_section, self_test_section
+from edgemon.compiler.emit.alignment import PART, padded, round_up
+from edgemon.compiler.emit.raw_scores import pack_score, unpack_score
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.program.ir import Builder, Monitor, Node, Program, Tap
 from edgemon.compiler.program.ops import DEVICE_OPS, OPS
@@ -54,8 +56,6 @@ TAP_RECORD = struct.Struct("<IHHIidII")
 NODE_RECORD = struct.Struct("<HHIIIIHHII")
 TABLE_RECORD = struct.Struct("<HHIII")
 MONITOR_RECORD = struct.Struct("<II8s8sIIdII")
-SELF_TEST_HEADER = struct.Struct("<IIII")
-EXPECTED_RECORD = struct.Struct("<IiiI")
 COMPANION_RECORD = struct.Struct("<IIII32s")
 
 
@@ -107,8 +107,8 @@ def write(artifact: Artifact) -> bytes:
             n_tables if count else NONE, count, value.bits, workspace, 0,
         )  # fmt: skip
         n_tables += count
-        workspace = _up(workspace + value.length * np.dtype(value.dtype).itemsize, 8)
-        workspace = _up(workspace + OPS[node.op].scratch(program.value(node.inputs[0])), 8)
+        workspace = round_up(workspace + value.length * np.dtype(value.dtype).itemsize, 8)
+        workspace = round_up(workspace + OPS[node.op].scratch(program.value(node.inputs[0])), 8)
     if workspace > MAX_WORKSPACE:
         raise CompileError(
             f"the program needs {workspace} bytes of workspace; the format permits {MAX_WORKSPACE}"
@@ -136,10 +136,12 @@ def write(artifact: Artifact) -> bytes:
     given = (artifact.self_test, artifact.drift, artifact.accuracy)
     optional = 1 + sum(part is not None for part in given)
     start = HEADER.size + SECTION.size * (len(sections) + optional)
-    data_start = start + sum(_up(len(s), 16) for k, s in sections.items() if k < DATA)
+    data_start = start + sum(round_up(len(s), PART) for k, s in sections.items() if k < DATA)
     sections[TABLES], sections[DATA] = _tables(program, data_start)
     if artifact.self_test is not None:
-        sections[SELF_TEST] = _self_test(program, artifact.self_test)
+        sections[SELF_TEST] = self_test_section.pack(
+            program, artifact.self_test.taps, artifact.self_test.expected
+        )
     sections[META] = json.dumps(artifact.metadata, sort_keys=True, separators=(",", ":")).encode()
     if artifact.drift is not None:
         sections[DRIFT] = drift_section.pack(artifact.drift)
@@ -149,7 +151,7 @@ def write(artifact: Artifact) -> bytes:
     body, index, offset = b"", b"", start
     for kind, content in sections.items():
         index += SECTION.pack(kind, offset, len(content), 0)
-        body += _padded(content)
+        body += padded(content)
         offset = start + len(body)
     sha = bytes.fromhex(artifact.model_sha256)
     new = any(
@@ -200,12 +202,12 @@ def read(data: bytes) -> Artifact:
         dtype = builder.value(score).dtype
         monitors.append(
             Monitor(
-                _string(at[STRINGS], name), score, _unpack_number(alarm, dtype),
-                _unpack_number(uncertain, dtype), DISPLAYS[display], scale,
+                _string(at[STRINGS], name), score, unpack_score(alarm, dtype),
+                unpack_score(uncertain, dtype), DISPLAYS[display], scale,
             )
         )  # fmt: skip
     program = builder.program(counts[4], monitors)
-    test = _read_self_test(program, at[SELF_TEST]) if SELF_TEST in at else None
+    test = SelfTest(*self_test_section.unpack(program, at[SELF_TEST])) if SELF_TEST in at else None
     dtypes = [program.value(m.score).dtype for m in program.monitors]
     drift = drift_section.unpack(at[DRIFT], dtypes) if DRIFT in at else None
     accuracy = accuracy_section.unpack(at[ACCURACY], dtypes) if ACCURACY in at else None
@@ -223,7 +225,7 @@ def sections(data: bytes) -> dict[int, tuple[int, int]]:
 
 def node_bytes(node: Node) -> int:
     """Bytes of a node and its tables."""
-    tables = sum(_up(t.nbytes, 16) + TABLE_RECORD.size for t in node.tables)
+    tables = sum(round_up(t.nbytes, PART) + TABLE_RECORD.size for t in node.tables)
     return tables + NODE_RECORD.size
 
 
@@ -256,29 +258,10 @@ def _string(section: bytes, offset: int) -> str:
     return section[offset : section.index(b"\0", offset)].decode("ascii")
 
 
-def _up(n: int, multiple: int) -> int:
-    return -(-n // multiple) * multiple
-
-
-def _padded(content: bytes) -> bytes:
-    return content + b"\0" * (_up(len(content), 16) - len(content))
-
-
-def _number(value: float | int, dtype: str) -> bytes:
-    if dtype == "float32":
-        return struct.pack("<fI", value, 0)
-    return struct.pack("<q", value)
-
-
-def _unpack_number(raw: bytes, dtype: str) -> float | int:
-    number: float | int = struct.unpack("<fI" if dtype == "float32" else "<q", raw)[0]
-    return number
-
-
 def _monitor(m: Monitor, program: Program, name: int) -> bytes:
     dtype = program.value(m.score).dtype
     return MONITOR_RECORD.pack(
-        name, m.score, _number(m.alarm_above, dtype), _number(m.uncertain_above, dtype),
+        name, m.score, pack_score(m.alarm_above, dtype), pack_score(m.uncertain_above, dtype),
         DISPLAYS.index(m.display), 0, m.display_scale, 0, 0,
     )  # fmt: skip
 
@@ -287,56 +270,10 @@ def _tables(program: Program, start: int) -> tuple[bytes, bytes]:
     """The TABLES and DATA sections; ``start`` is the file offset of DATA."""
     records, data = b"", b""
     for table in (t for node in program.nodes for t in node.tables):
-        data = _padded(data)
+        data = padded(data)
         records += TABLE_RECORD.pack(DTYPES[table.dtype.name], 0, start + len(data), table.size, 0)
         data += table.tobytes()
     return records, data
-
-
-def _self_test(program: Program, test: SelfTest) -> bytes:
-    expected = test.expected
-    vectors = []
-    for row in range(len(expected.verdict)):
-        inputs = b"".join(_padded(x[row].tobytes()) for x in test.taps)
-        results = EXPECTED_RECORD.pack(
-            expected.verdict[row], expected.predicted[row], expected.reason[row], 0
-        )
-        for m, score in zip(program.monitors, expected.scores, strict=True):
-            results += _number(score[row].item(), program.value(m.score).dtype)
-        results += expected.verdicts[row].astype("<u4").tobytes()
-        vectors.append(inputs + _padded(results))
-    header = SELF_TEST_HEADER.pack(len(vectors), len(vectors[0]), 0, 0)
-    return header + b"".join(vectors)
-
-
-def _read_self_test(program: Program, section: bytes) -> SelfTest:
-    count, stride, _, _ = SELF_TEST_HEADER.unpack_from(section)
-    rows = np.frombuffer(section, np.uint8, count * stride, 16).reshape(count, stride)
-    taps, at = [], 0
-    for tap in program.taps:
-        size = tap.length * np.dtype(tap.dtype).itemsize
-        taps.append(np.ascontiguousarray(rows[:, at : at + size]).view(tap.dtype))
-        at += _up(size, 16)
-
-    def column(offset: int, dtype: str) -> Array:
-        width = np.dtype(dtype).itemsize
-        return np.ascontiguousarray(rows[:, offset : offset + width]).view(dtype)[:, 0]
-
-    scores = []
-    for index, m in enumerate(program.monitors):
-        dtype = program.value(m.score).dtype
-        stored = "float32" if dtype == "float32" else "int64"
-        scores.append(column(at + 16 + 8 * index, stored).astype(dtype))
-    verdicts_at = at + 16 + 8 * len(program.monitors)
-    verdicts = [column(verdicts_at + 4 * i, "uint32") for i in range(len(program.monitors))]
-    expected = Evaluation(
-        column(at, "uint32").astype(np.uint8),
-        column(at + 8, "int32"),
-        column(at + 4, "int32"),
-        np.stack(verdicts, axis=1).astype(np.uint8),
-        tuple(scores),
-    )
-    return SelfTest(tuple(taps), expected)
 
 
 def c_header(data: Sequence[int] | bytes, symbol: str = "edgemon_monitor") -> str:

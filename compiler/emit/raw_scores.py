@@ -1,13 +1,27 @@
-"""Edges between raw scores, as sections of a flat file hold them: 8 bytes each (FORMAT.md, D6)."""
+"""Raw scores, and edges between them, as a flat file holds them: 8 bytes each (FORMAT.md, D6)."""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 EDGE_BYTES = 8  # a float32 lies in the first four
+
+
+def pack_score(value: float | int, dtype: str) -> bytes:
+    """A raw score of this dtype."""
+    if dtype == "float32":
+        return struct.pack("<fI", value, 0)
+    return struct.pack("<q", value)
+
+
+def unpack_score(raw: bytes, dtype: str) -> float | int:
+    """The inverse."""
+    number: float | int = struct.unpack("<fI" if dtype == "float32" else "<q", raw)[0]
+    return number
 
 
 def pack_edges(edges: npt.NDArray[Any]) -> bytes:
