@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edgemon.runtime.errors import InputError, NotFiniteError
+from edgemon.runtime.preprocess_text import parsed, written
 from edgemon.runtime.resize import resize_bilinear
-from edgemon.runtime.standardization import STANDARDIZE, standardization
 
 Array = npt.NDArray[Any]
 Float32 = npt.NDArray[np.float32]
@@ -77,46 +76,11 @@ class Preprocess:
         """Read ``"scale=1/255,resize=30x30,mean=0.49:0.48:0.44,std=..,channels=rgb"``.
         ``standardize=FILE`` stands for the mean and std that a file has, see ``standardization``.
         """
-        found: dict[str, Any] = {}
-        for part in (p.strip() for p in text.split(",") if p.strip()):
-            key, equals, value = (p.strip() for p in part.partition("="))
-            if not equals or key not in (*_PARSERS, STANDARDIZE):
-                raise InputError(
-                    f"preprocess: {part!r} is not understood; write KEY=VALUE with KEY one of "
-                    f"{', '.join((*_PARSERS, STANDARDIZE))}"
-                )
-            brought = standardization(Path(value)) if key == STANDARDIZE else {key: None}
-            twice = next((name for name in brought if name in found), None)
-            if twice is not None:
-                raise InputError(f"preprocess: {twice} is given twice")
-            if key == STANDARDIZE:
-                found |= brought
-                continue
-            try:
-                found[key] = _PARSERS[key](value)
-            except (ValueError, ZeroDivisionError):
-                raise InputError(
-                    f"preprocess: {part!r} is not understood; an example is {_EXAMPLES[key]}"
-                ) from None
-        return cls(**found)
+        return cls(**parsed(text))
 
     def __str__(self) -> str:
         """The text that ``parse`` reads back as the same declaration."""
-        parts = []
-        if self.resize is not None:
-            parts.append(f"resize={self.resize[0]}x{self.resize[1]}")
-        if self.channels != "asis":
-            parts.append(f"channels={self.channels}")
-        if self.scale != 1.0:
-            parts.append(f"scale={_shortest(self.scale)}")
-        if self.offset != 0.0:
-            parts.append(f"offset={self.offset!r}")
-        for name, values in (("mean", self.mean), ("std", self.std)):
-            if values:
-                parts.append(f"{name}={':'.join(repr(v) for v in values)}")
-        if self.layout != "auto":
-            parts.append(f"layout={self.layout}")
-        return ",".join(parts)
+        return written(self)
 
     def to_json(self) -> dict[str, object]:
         """A JSON object; numbers keep every bit."""
@@ -395,43 +359,3 @@ def _gray(v: Array) -> Array:
         r, g, b = np.moveaxis(v.astype(np.float32), 2, 0)
         luma = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
     return luma
-
-
-def _number(text: str) -> float:
-    numerator, slash, denominator = text.partition("/")
-    return float(numerator) / float(denominator) if slash else float(numerator)
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(_number(part) for part in text.split(":"))
-
-
-def _size(text: str) -> tuple[int, int]:
-    width, height = text.lower().split("x")
-    return int(width), int(height)
-
-
-_PARSERS: dict[str, Any] = {
-    "scale": _number,
-    "offset": _number,
-    "mean": _numbers,
-    "std": _numbers,
-    "resize": _size,
-    "channels": str,
-    "layout": str,
-}
-_EXAMPLES = {
-    "scale": "scale=1/255",
-    "offset": "offset=-1",
-    "mean": "mean=0.49:0.48:0.44",
-    "std": "std=0.25:0.24:0.26",
-    "resize": "resize=30x32 (width x height)",
-    "channels": "channels=bgr",
-    "layout": "layout=nchw",
-}
-
-
-def _shortest(scale: float) -> str:
-    """As people write it: ``1/255``, and not 0.00392156862745098."""
-    divisor = round(2 / scale) / 2 if 1e-6 < scale < 1 else 1.0
-    return min((repr(scale), f"1/{divisor:.15g}"), key=len) if 1 / divisor == scale else repr(scale)
