@@ -6,7 +6,7 @@ kilobytes and is no better should say so, and name the one that is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, TypedDict
 
@@ -87,12 +87,10 @@ def _members(fitted: Fitted, i: int, judged: Judged, wrong: Bools) -> _Members:
 
 
 def _softmax(fitted: Fitted, test: Recording, promise: Promise, kind: str) -> Judged:
-    score = 1 - softmax_vectors(test, kind).max(axis=1)
-    known = fitted.draws.take(np.flatnonzero(promise.concerns(fitted.draws.correct)))
-    if promise.per_class or len(known) < promise.alone().rows_needed():
-        return Judged(rankdata(score), None)
-    above = promise.alone().thresholds([1 - softmax_vectors(known, kind).max(axis=1)])[0]
-    return Judged(rankdata(score), np.asarray(score > above))
+    def score(rows: Recording) -> Array:
+        return np.asarray(1 - softmax_vectors(rows, kind).max(axis=1))
+
+    return _alone(score(test), score, fitted.draws, promise)
 
 
 def _judge(fitted: Fitted, i: int, promise: Promise) -> Judged:
@@ -100,10 +98,19 @@ def _judge(fitted: Fitted, i: int, promise: Promise) -> Judged:
     own = np.asarray(fitted.on_test.verdicts[:, i] != Verdict.TRUST)
     if not judge.calibrated or len(fitted.promised) == 1:
         return Judged(rankdata(score), None if promise.per_class else own)
-    known = fitted.draws.take(np.flatnonzero(promise.concerns(fitted.draws.correct)))
+    return _alone(
+        score, lambda rows: with_faults(evaluate(fitted.program, rows), i), fitted.draws, promise
+    )
+
+
+def _alone(
+    score: Array, score_of: Callable[[Recording], Array], draws: Recording, promise: Promise
+) -> Judged:
+    """Test rows of this score, under the threshold by which it alone keeps the promise on draws."""
+    known = draws.take(np.flatnonzero(promise.concerns(draws.correct)))
     if promise.per_class or len(known) < promise.alone().rows_needed():
         return Judged(rankdata(score), None)
-    above = promise.alone().thresholds([with_faults(evaluate(fitted.program, known), i)])[0]
+    above = promise.alone().thresholds([score_of(known)])[0]
     return Judged(rankdata(score), np.asarray(score > above))
 
 
