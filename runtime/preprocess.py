@@ -148,7 +148,7 @@ class Preprocess:
     @staticmethod
     def _each_channel(name: str, values: tuple[float, ...], v: Array) -> Float32:
         if len(values) != 1 and (v.ndim == 0 or v.shape[-1] != len(values)):
-            if len(_long_axes(v.shape)) < 2:
+            if len(long_axes(v.shape)) < 2:
                 raise InputError(
                     f"preprocess: {name} has {len(values)} values, but a row has {v.size} columns"
                 )
@@ -252,8 +252,8 @@ def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     layout = preprocess.layout_of(spec)
     needed = image_shape(spec.shape, layout)
     v = preprocess.apply(image if preprocess.resize else _unflattened(np.asarray(image), needed))
-    if _long_axes(v.shape) != _long_axes(needed):
-        if len(_long_axes(v.shape)) < 2 and len(_long_axes(needed)) < 2:
+    if long_axes(v.shape) != long_axes(needed):
+        if len(long_axes(v.shape)) < 2 and len(long_axes(needed)) < 2:
             raise InputError(
                 f"a row has {v.size} columns, but the model's input {spec.name!r} takes "
                 f"{math.prod(needed)}: give the columns that it was trained on, and no others"
@@ -280,7 +280,8 @@ def to_codes(image: npt.ArrayLike, preprocess: Preprocess, spec: InputSpec) -> A
     return np.asarray(np.rint(codes))
 
 
-def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+def long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without its axes of length 1."""
     return tuple(n for n in shape if n != 1)
 
 
@@ -302,17 +303,17 @@ def vectors_as(
 
 
 def _unflattened(v: Array, shape: tuple[int, ...]) -> Array:
-    is_vector = len(_long_axes(v.shape)) == 1 and v.size == math.prod(shape)
+    is_vector = len(long_axes(v.shape)) == 1 and v.size == math.prod(shape)
     return v.reshape(shape) if is_vector else v
 
 
 def _remedy(found: tuple[int, ...], shape: tuple[int, ...], layout: str) -> str:
     """What makes an image of the shape ``found`` fit an input of this shape, if anything does."""
     other = "nhwc" if layout == "nchw" else "nchw"
-    if _long_axes(found) == _long_axes(image_shape(shape, other)):
+    if long_axes(found) == long_axes(image_shape(shape, other)):
         return f"declare --preprocess layout={other}"
     needed = image_shape(shape, layout)
-    if len(_long_axes(found)) < 2 or not 2 <= len(needed) <= 3:
+    if len(long_axes(found)) < 2 or not 2 <= len(needed) <= 3:
         return f"give {math.prod(needed)} values an image"
     image, target = _with_channels(found), _with_channels(needed)
     if (*image[1:], image[0]) == target:

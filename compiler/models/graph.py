@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from edgemon.runtime.preprocess import long_axes
 from edgemon.runtime.views import PLAIN, split
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Tensor:
     @property
     def long_axes(self) -> tuple[int, ...]:
         """The shape without its axes of length 1."""
-        return tuple(n for n in self.shape if n != 1)
+        return long_axes(self.shape)
 
     @property
     def has_positions(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.compiler.data.loading import Dataset
-from edgemon.runtime.preprocess import InputSpec, Preprocess, image_shape
+from edgemon.runtime.preprocess import InputSpec, Preprocess, image_shape, long_axes
 from edgemon.runtime.untrusted import printable
 
 Array = npt.NDArray[Any]
@@ -65,7 +65,7 @@ class Given:
 
     def as_picture(self, row: Array) -> Array:
         """(H, W, C), C one of ``COLOURS``, of a row that is an image."""
-        if self.preprocess.resize is None and len(_long(row.shape)) < 2:
+        if self.preprocess.resize is None and len(long_axes(row.shape)) < 2:
             row = row.reshape(self.needed)
         return picture(row)
 
@@ -81,7 +81,7 @@ def picture(image: Array) -> Array:
 
 
 def _is_pictorial(needed: tuple[int, ...], rows: Array) -> bool:
-    if len(_long(needed)) < 2:
+    if len(long_axes(needed)) < 2:
         return False
     if len(needed) == 2:
         return _are_pixels(rows)  # and no sequence
@@ -92,7 +92,7 @@ def _is_pictorial(needed: tuple[int, ...], rows: Array) -> bool:
 
 def _is_drawable(shape: tuple[int, ...]) -> bool:
     """Is a row a vector, grey, or does it have channels that can be drawn?"""
-    axes = _long(shape)
+    axes = long_axes(shape)
     return len(axes) < 3 or (len(axes) == 3 and bool({axes[0], axes[-1]} & {*COLOURS}))
 
 
@@ -101,7 +101,3 @@ def _are_pixels(rows: Array) -> bool:
     if not finite.size or finite.min() < 0:
         return False
     return bool(finite.max() <= 1 or (finite.max() <= 255 and (finite == np.rint(finite)).all()))
-
-
-def _long(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(n for n in shape if n != 1)
