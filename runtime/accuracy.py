@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.evaluation import Evaluation, all_faults
 
 if TYPE_CHECKING:
     from edgemon.runtime.drift import Drift
@@ -137,11 +137,9 @@ class Accuracy:
 
     def update_faults(self, images: int = 1, drift: Drift | None = None) -> None:
         """Counts images that could not even be evaluated."""
-        count = len(self._monitor.monitors)
-        verdicts = np.full((images, count), Verdict.FAULT, np.uint8)
-        none: npt.NDArray[Any] = np.zeros(images, np.int64)
+        verdicts, scores = all_faults(images, len(self._monitor.monitors))
         words = None if drift is None else drift.words
-        self._monitor.update_accuracy(self._words, words, verdicts, (none,) * count)
+        self._monitor.update_accuracy(self._words, words, verdicts, scores)
 
     def label(self, probability: int, right: bool) -> None:
         """Counts a label that came back, of an image drawn at random, since the flag if there is

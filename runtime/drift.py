@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.evaluation import Evaluation, all_faults
 
 if TYPE_CHECKING:
     from edgemon.runtime.monitor import Monitor
@@ -75,7 +75,5 @@ class Drift:
 
     def update_faults(self, images: int = 1) -> None:
         """Counts images that could not even be evaluated."""
-        count = len(self._monitor.monitors)
-        verdicts = np.full((images, count), Verdict.FAULT, np.uint8)
-        none: npt.NDArray[Any] = np.zeros(images, np.int64)
-        self._monitor.update_drift(self._words, verdicts, (none,) * count)
+        verdicts, scores = all_faults(images, len(self._monitor.monitors))
+        self._monitor.update_drift(self._words, verdicts, scores)

@@ -48,3 +48,11 @@ class Evaluation:
             made([part.verdicts for part in parts]),
             tuple(made(list(own)) for own in zip(*(part.scores for part in parts), strict=True)),
         )
+
+
+def all_faults(
+    rows: int, monitors: int
+) -> tuple[npt.NDArray[np.uint8], tuple[npt.NDArray[Any], ...]]:
+    """Verdicts (n, M) and M scores (n,) of rows that could not even be evaluated."""
+    verdicts = np.full((rows, monitors), Verdict.FAULT, np.uint8)
+    return verdicts, (np.zeros(rows, np.int64),) * monitors

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from edgemon.runtime.accuracy import ESTIMATE, UNIT, Basis, Estimate, estimate_of
 from edgemon.runtime.errors import InputError
-from edgemon.runtime.evaluation import Evaluation, Verdict
+from edgemon.runtime.evaluation import Evaluation, Verdict, all_faults
 
 if TYPE_CHECKING:
     from edgemon.runtime.accuracy import Accuracy
@@ -276,13 +276,10 @@ class Window:
 
     def update_faults(self, images: int = 1) -> None:
         """Counts images with a NaN or an infinity, which were not evaluated."""
-        count = len(self._monitor.monitors)
-        none: npt.NDArray[Any] = np.zeros(images, np.int64)
         self.update(
             Evaluation(
                 np.full(images, Verdict.FAULT, np.uint8), np.full(images, VALUE_FAULT, np.int32),
-                np.full(images, -1, np.int32), np.full((images, count), Verdict.FAULT, np.uint8),
-                (none,) * count,
+                np.full(images, -1, np.int32), *all_faults(images, len(self._monitor.monitors)),
             )
         )  # fmt: skip
 
