@@ -18,10 +18,7 @@ def days(found: dict[str, Any]) -> str:
     rows = [r for r in found["by_day"] if r["day"] is not None and r["interval"]][-MOST_DAYS:]
     with inline_figure("days", "Alarms by day, with 95 % intervals", HEIGHT) as (figure, svg):
         axis: Any = figure.subplots()
-        rate = np.array([r["rate"] for r in rows])
-        low, high = np.array([r["interval"] for r in rows]).reshape(-1, 2).T
-        errors = np.maximum(0, np.stack([rate - low, high - rate]))
-        axis.errorbar(range(len(rows)), rate, yerr=errors, fmt="o-", color=RIGHT, markersize=4)
+        _with_intervals(axis, [r["rate"] for r in rows], [r["interval"] for r in rows])
         _limit(axis.axhline, found)
         _name_days(axis, rows)
         axis.set(ylabel="alarms", ylim=(0, None))
@@ -35,14 +32,18 @@ def accuracy(found: dict[str, Any]) -> str:
     rows = [r for r in rows if r["accuracy"]["interval"]][-MOST_DAYS:]
     with inline_figure("accuracy", "Estimated accuracy by day", HEIGHT) as (figure, svg):
         axis: Any = figure.subplots()
-        share = np.array([r["accuracy"]["estimate"] for r in rows])
-        low, high = np.array([r["accuracy"]["interval"] for r in rows]).reshape(-1, 2).T
-        errors = np.maximum(0, np.stack([share - low, high - share]))
-        axis.errorbar(range(len(rows)), share, yerr=errors, fmt="o-", color=RIGHT, markersize=4)
+        told = [r["accuracy"] for r in rows]
+        _with_intervals(axis, [a["estimate"] for a in told], [a["interval"] for a in told])
         _name_days(axis, rows)
         axis.set(ylabel="accuracy")
         axis.yaxis.set_major_formatter(PercentFormatter(1))
     return svg[0]
+
+
+def _with_intervals(axis: Any, shares: list[float], intervals: list[list[float]]) -> None:
+    share, (low, high) = np.array(shares), np.array(intervals).reshape(-1, 2).T
+    errors = np.maximum(0, np.stack([share - low, high - share]))
+    axis.errorbar(range(len(share)), share, yerr=errors, fmt="o-", color=RIGHT, markersize=4)
 
 
 def _name_days(axis: Any, rows: list[dict[str, Any]]) -> None:
