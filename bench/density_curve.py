@@ -18,6 +18,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from edgemon.bench.errors import BenchError
+from edgemon.bench.evaluate import interval
 from edgemon.compiler.cost.bill import KILOBYTE
 from edgemon.compiler.data.classes import resolve
 from edgemon.compiler.data.images import Pictures
@@ -39,7 +40,7 @@ from edgemon.compiler.monitors.selfchecker.selfchecker import SelfCheckerMonitor
 from edgemon.compiler.recording.recorder import SAMPLE, settled
 from edgemon.compiler.recording.recording import Recording, record
 from edgemon.compiler.reporter import Reporter
-from edgemon.compiler.statistics.intervals import Interval, mcc_difference_interval
+from edgemon.compiler.statistics.intervals import mcc_difference_interval
 from edgemon.compiler.statistics.metrics import Metrics, measure
 from edgemon.compiler.taps.assignment import assign_taps
 from edgemon.compiler.terminal import Terminal, percent
@@ -180,14 +181,14 @@ def show(terminal: Terminal, document: dict[str, Any]) -> None:
     terminal.note(
         f"alarm by the rule {alarm['rule']} on {len(alarm['layers'])} layers ("
         + ", ".join(alarm["layers"])
-        + f"); with exact classes: MCC {_value(exact['mcc'])} {_interval(exact['mcc_interval'])}"
+        + f"); with exact classes: MCC {_value(exact['mcc'])} {interval(exact['mcc_interval'])}"
     )
     terminal.table(
         ("compact classes", "bytes", "MCC", "95 %", "difference to exact", "95 %"),
         [
             (
-                f"{p['kb']} kB", p["bytes"], _value(p["mcc"]), _interval(p["mcc_interval"]),
-                _value(p["difference"]), _interval(p["difference_interval"]),
+                f"{p['kb']} kB", p["bytes"], _value(p["mcc"]), interval(p["mcc_interval"]),
+                _value(p["difference"]), interval(p["difference_interval"]),
             )
             for p in alarm["compact"]
         ],
@@ -338,7 +339,3 @@ def _classes(candidate: DensityCandidate, x: Floats) -> Array:
 
 def _value(x: float | None) -> str:
     return "n/a" if x is None else f"{x:.3f}"
-
-
-def _interval(found: Interval | None) -> str:
-    return "n/a" if found is None else f"[{found[0]:.3f}, {found[1]:.3f}]"
