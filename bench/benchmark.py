@@ -19,9 +19,8 @@ from edgemon.bench.environment import environment
 from edgemon.bench.errors import BenchError
 from edgemon.bench.latency import Distribution
 from edgemon.compiler.bundle.bundle import Bundle
+from edgemon.compiler.bundle_rows import load_rows
 from edgemon.compiler.cost.limits import BudgetLine, Limit
-from edgemon.compiler.data.images import Pictures
-from edgemon.compiler.data.loading import load
 from edgemon.compiler.models import write_untapped
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.terminal import Terminal, quiet_interpreter
@@ -68,11 +67,8 @@ def run_benchmark(
     with tempfile.TemporaryDirectory(prefix="edgemon-") as scratch_name:
         scratch = Path(scratch_name)
         preprocess = Preprocess.from_json(metadata["preprocess"])
-        spec, how = InputSpec.from_json(metadata["input"]), bundle.reading
-        rows = load(
-            data, scratch, label_column=label_column, aside=how.aside, features=how.features,
-            pictures=Pictures.of(preprocess, spec, how.exif), warn=reporter.warn,
-        )  # fmt: skip
+        spec = InputSpec.from_json(metadata["input"])
+        rows = load_rows(bundle, data, scratch, label_column=label_column, reporter=reporter)
         rows = rows.take(np.arange(min(IMAGES, len(rows))))
         images = [image for block in rows.blocks(IMAGES) for image in block]
         inputs = [to_input(image, preprocess, spec) for image in images]

@@ -93,9 +93,7 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(plan.seed)
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
-        rows = unseen_images(
-            bundle, data, plan.most_rows, rng, label_column, Path(name), reporter.warn
-        )
+        rows = unseen_images(bundle, data, plan.most_rows, rng, label_column, Path(name), reporter)
         x = all_of(rows)
         registry.require_images(x)
         registry.warn_of_scale(x, plan.full_scale, "--full-scale", reporter.warn)

@@ -17,15 +17,13 @@ from edgemon.bench.accuracy.sets import Rows
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.accuracy import table
 from edgemon.compiler.bundle.bundle import Bundle
-from edgemon.compiler.data.images import Pictures
-from edgemon.compiler.data.loading import load
+from edgemon.compiler.bundle_rows import load_rows
 from edgemon.compiler.estimation.observed import Observed, observe, watched
 from edgemon.compiler.faults import registry
 from edgemon.compiler.methods.accuracy import AccuracyEnsemble
 from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.metrics import auroc
 from edgemon.compiler.terminal import Terminal, percent
-from edgemon.runtime.preprocess import InputSpec, Preprocess
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -142,12 +140,7 @@ def _sets(
     bundle: Bundle, data: str, faults: Sequence[tuple[str, int]], scratch: Path, seed: int,
     reporter: Reporter,
 ) -> Sequence[Rows]:  # fmt: skip
-    metadata, how = bundle.artifact.metadata, bundle.reading
-    pictures = Pictures.of(
-        Preprocess.from_json(metadata["preprocess"]), InputSpec.from_json(metadata["input"]),
-        how.exif,
-    )  # fmt: skip
-    rows = load(data, scratch, aside=how.aside, features=how.features, pictures=pictures)
+    rows = load_rows(bundle, data, scratch, reporter=reporter)
     if rows.y is None:
         raise BenchError(f"{data}: has no labels, so that right answers are unknown")
     (x,) = rows.blocks(len(rows))

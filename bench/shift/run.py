@@ -16,22 +16,20 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle.manifest import source_json
 from edgemon.compiler.bundle.output_folder import SPLITS
-from edgemon.compiler.bundle_rows import record_rows
+from edgemon.compiler.bundle_rows import load_rows, record_rows
 from edgemon.compiler.data.arrays import readable, require_inflatable
-from edgemon.compiler.data.images import Pictures
-from edgemon.compiler.data.loading import Dataset, load
+from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.documents.measured import RunLength
 from edgemon.compiler.faults import registry
 from edgemon.compiler.promise.drift.choice import measure_run_length
 from edgemon.compiler.promise.drift.detector import DriftTest
 from edgemon.compiler.recording.evaluation import evaluate
-from edgemon.compiler.reporter import Reporter, Warn
+from edgemon.compiler.reporter import Reporter
 from edgemon.compiler.statistics.intervals import clopper_pearson
 from edgemon.compiler.terminal import Terminal, percent
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor
-from edgemon.runtime.preprocess import InputSpec, Preprocess
 from edgemon.runtime.untrusted import read
 
 Array = npt.NDArray[Any]
@@ -71,7 +69,7 @@ def run(
     lines = []
     with tempfile.TemporaryDirectory(prefix="edgemon-") as name:
         scratch = Path(name)
-        rows = unseen_images(bundle, data, images, rng, label_column, scratch, reporter.warn)
+        rows = unseen_images(bundle, data, images, rng, label_column, scratch, reporter)
         x, y = all_of(rows), np.asarray(rows.y)
         registry.require_images(x)
         registry.warn_of_scale(x, full_scale, "--full-scale", reporter.warn)
@@ -117,15 +115,10 @@ def run(
 
 def unseen_images(
     bundle: Bundle, spec: str, most: int, rng: np.random.Generator, label_column: str | None,
-    scratch: Path, warn: Warn,
+    scratch: Path, reporter: Reporter,
 ) -> Dataset:  # fmt: skip
     """Labelled images, chosen at random among those from which the bundle learned nothing."""
-    preprocess = Preprocess.from_json(bundle.artifact.metadata["preprocess"])
-    input, how = InputSpec.from_json(bundle.artifact.metadata["input"]), bundle.reading
-    data = load(
-        spec, scratch, label_column=label_column, aside=how.aside, features=how.features,
-        pictures=Pictures.of(preprocess, input, how.exif), warn=warn,
-    )  # fmt: skip
+    data = load_rows(bundle, spec, scratch, label_column=label_column, reporter=reporter)
     if data.y is None:
         raise BenchError(f"{spec}: has no labels, so that right answers are unknown")
     unseen = np.flatnonzero(~np.isin(data.numbers, learned_from(bundle, spec)))
