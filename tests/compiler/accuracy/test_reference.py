@@ -16,7 +16,8 @@ from edgemon.compiler.promise.drift.detector import DriftReference, DriftTest
 from edgemon.runtime.accuracy import BLOCKS, MOST_LABELS, Accuracy, Basis
 from edgemon.runtime.drift import Drift
 from edgemon.runtime.monitor import Monitor
-from tests.compiler.accuracy.streams import DTYPES, artifact, evaluation, scores, tables
+from tests.compiler.accuracy.streams import scores, tables
+from tests.compiler.two_monitors import DTYPES, artifact, evaluation
 
 
 @st.composite

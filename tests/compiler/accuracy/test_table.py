@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgemon.compiler.accuracy.table import MOST_STEPS, UNIT, fit
 from edgemon.compiler.errors import DataError
 from edgemon.runtime.monitor import Monitor
-from tests.compiler.accuracy.streams import DTYPES, artifact, numbers
+from tests.compiler.two_monitors import DTYPES, artifact, numbers
 
 
 def rows(count: int, seed: int, wrong: float = 0.1) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ from scipy.stats import binom
 
 from edgemon.compiler.emit import flat
 from edgemon.compiler.errors import CompileError
-from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.compiler.promise.drift.choice import (
     MORE_ALARMS,
     fit_drift,
@@ -23,33 +22,17 @@ from edgemon.compiler.promise.drift.choice import (
 from edgemon.compiler.promise.drift.detector import LARGEST, UNIT, DriftReference, DriftTest
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
 from edgemon.runtime.drift import Drift
-from edgemon.runtime.evaluation import Evaluation, Verdict
 from edgemon.runtime.monitor import Monitor as LoadedMonitor
+from tests.compiler.two_monitors import DTYPES, artifact, evaluation, numbers
 
 CONFIDENCE = 0.95
-
-
-def artifact(test: DriftTest | None, dtype: str) -> bytes:
-    """Two monitors of one kind of score: int32, int64 or float32."""
-    b = Builder([Tap("logits", "float32" if dtype == "float32" else "int8", 4)])
-    predicted, largest = b.node("argmax", 0), b.node("max", 0)
-    score = {"int32": largest, "float32": largest}.get(dtype)
-    if score is None:
-        score = b.node("add", largest, largest)
-    assert b.value(score).dtype == dtype
-    monitors = [Monitor(name, score, 0, 0) for name in ("first", "second")]
-    return flat.write(flat.Artifact(b.program(predicted, monitors), "5a" * 32, {}, None, test))
 
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[DriftTest, str, Any, Any]:
     """A test, and raw scores of which many lie on its edges; faults among them."""
-    dtype = draw(st.sampled_from(["int32", "int64", "float32"]))
-    if dtype == "float32":
-        some: Any = st.floats(width=32, allow_nan=False, allow_infinity=False)
-    else:
-        info = np.iinfo(dtype)
-        some = st.integers(int(info.min), int(info.max))
+    dtype = draw(st.sampled_from(DTYPES))
+    some = numbers(dtype)
     stored = "float32" if dtype == "float32" else "int64"
     edges = np.unique(np.array(draw(st.lists(some, min_size=1, max_size=31)), stored))
     size = st.sampled_from([0, 1, UNIT, LARGEST]) | st.integers(0, LARGEST)
@@ -70,27 +53,17 @@ def streams(draw: st.DrawFn) -> tuple[DriftTest, str, Any, Any]:
     return test, dtype, scores, faults & np.array([i % 3 == 0 for i in range(len(scores))])
 
 
-def evaluation(scores: Any, faults: Any, watched: int) -> Evaluation:
-    """Rows of two monitors; the one that is not watched has other scores and never a fault."""
-    verdicts = np.zeros((len(scores), 2), np.uint8)
-    verdicts[faults, watched] = Verdict.FAULT
-    both = [scores[::-1].copy(), scores[::-1].copy()]
-    both[watched] = scores
-    none = np.zeros(len(scores), np.int32)
-    return Evaluation(verdicts.max(axis=1), none, none, verdicts, tuple(both))
-
-
 @settings(max_examples=150, deadline=None)
 @given(streams())
 def test_c_and_reference_keep_the_same_sums(stream: tuple[DriftTest, str, Any, Any]) -> None:
     test, dtype, scores, faults = stream
-    reference, c = DriftReference(test), Drift(LoadedMonitor(artifact(test, dtype)))
+    reference, c = DriftReference(test), Drift(LoadedMonitor(artifact(None, dtype, test)))
     for at in range(len(scores)):
         own = slice(at, at + 1)
         reference.update(scores[own], faults[own])
         c.update(evaluation(scores[own], faults[own], test.monitor))
         assert reference.state == c.state
-    whole = Drift(LoadedMonitor(artifact(test, dtype)))
+    whole = Drift(LoadedMonitor(artifact(None, dtype, test)))
     whole.update(evaluation(scores, faults, test.monitor))
     assert whole.state == c.state
     assert c.state.images == len(scores)
@@ -103,7 +76,7 @@ def test_c_and_reference_keep_the_same_sums(stream: tuple[DriftTest, str, Any, A
 @given(streams())
 def test_the_section_is_read_back(stream: tuple[DriftTest, str, Any, Any]) -> None:
     test, dtype, _, _ = stream
-    data = artifact(test, dtype)
+    data = artifact(None, dtype, test)
     found = flat.read(data).drift
     assert found is not None
     assert (found.monitor, found.limit, found.run_length) == (test.monitor, test.limit, 10_000)
@@ -120,7 +93,7 @@ def test_the_section_is_read_back(stream: tuple[DriftTest, str, Any, Any]) -> No
 def test_not_a_number_is_a_fault() -> None:
     test = DriftTest(0, np.zeros(1, np.float32), np.array([[-UNIT, UNIT]], np.int32), 5 * UNIT, 100)
     scores = np.array([1, np.nan, 2, np.inf, 3], np.float32)
-    reference, c = DriftReference(test), Drift(LoadedMonitor(artifact(test, "float32")))
+    reference, c = DriftReference(test), Drift(LoadedMonitor(artifact(None, "float32", test)))
     reference.update(scores, np.zeros(5, bool))
     c.update(evaluation(scores, np.zeros(5, bool), 0))
     assert reference.state == c.state
