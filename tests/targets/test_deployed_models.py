@@ -16,7 +16,7 @@ from edgemon.compiler.reporter import Reporter
 from tests.command_line import edgemon
 from tests.conftest import DEMO, SHARED
 from tests.same_artifacts import cases
-from tests.targets.test_results import LITTLE, SAME, emulated
+from tests.targets.emulated import LITTLE, SAME, emulated
 
 IMAGES, ROWS = SHARED / "data" / "images", 150
 LONG = "takes minutes: run by `make test-targets`"

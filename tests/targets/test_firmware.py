@@ -19,7 +19,7 @@ from edgemon.targets import emulation, program, toolchain
 from edgemon.targets.emulator import BOARDS
 from edgemon.targets.harness_lines import Rows
 from tests.runtime.c_compilers import STRICT, C, run
-from tests.targets.test_results import emulated
+from tests.targets.emulated import emulated
 
 EXAMPLES = C / "examples"
 MODEL = "ab" * 32

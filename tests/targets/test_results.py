@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,30 +19,14 @@ from edgemon.compiler.proof.on_target import compare, prove_on, result_sha256
 from edgemon.compiler.proof.prove import differing_rows
 from edgemon.runtime.evaluation import Evaluation
 from edgemon.runtime.monitor import Monitor
-from edgemon.targets import emulation, program, toolchain
+from edgemon.targets import emulation, program
 from edgemon.targets.harness_lines import Rows, evaluation_of
 from tests.compiler.op_cases import NAMES, program_of, special_rows
 from tests.runtime.versions import make
+from tests.targets.emulated import LITTLE, artifact_of, emulated, every_op
 
-SAME = "host-x86_64-builtin"  # builds and runs what host-x86_64 does
-LITTLE = [n for n in targets.names() if not targets.load(n).big_endian and n != SAME]
 EVERY_OP = (make.HERE / "1.2.emon").read_bytes()
 ROWS = 24  # of each program
-
-
-def emulated(name: str) -> targets.Target:
-    """A target whose toolchain and emulator are there, or a skip that says what to install."""
-    found = targets.load(name)
-    try:
-        toolchain.require(found, (found.cc, found.size, found.nm), found.packages, "it is skipped")
-        program.usable_emulators(found)
-    except targets.TargetError as error:
-        pytest.skip(str(error))
-    return found
-
-
-def artifact_of(own: Program) -> bytes:
-    return flat.write(flat.Artifact(own, "00" * 32, {}))
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +46,9 @@ def test_every_op_gives_the_same_bits(
     name: str, cases: dict[str, tuple[bytes, Rows, Evaluation]], tmp_path: Path
 ) -> None:
     target = emulated(name)
-    stream, widest, longest, workspace = b"", 0, 0, 0
-    for artifact, rows, _ in cases.values():
-        packed = targets.packed(rows)
-        stream += struct.pack("<4I", len(artifact), len(packed), packed.shape[1], 0)
-        stream += artifact + packed.tobytes()
-        widest, longest = max(widest, packed.shape[1]), max(longest, len(artifact))
-        workspace = max(workspace, Monitor(artifact).workspace_size)
-    (tmp_path / "rows.bin").write_bytes(stream)
-    toolchain.amalgamate(target, tmp_path, None)
-    sizes = (
-        f"-DARTIFACT_BYTES={longest}", f"-DROW_BYTES={widest}", f"-DWORKSPACE_BYTES={workspace}",
-    )  # fmt: skip
-    own = Path(__file__).with_name("every_op.c")
-    path, emulator = program.link(target, [own], sizes, tmp_path)
-    command = [] if program.runs_here(target) else [*emulator.command]
-    lines = emulation.printed(target, [*command, str(path)], tmp_path)
+    made = every_op(target, (case[:2] for case in cases.values()), tmp_path)
+    command = [] if program.runs_here(target) else [*made.emulator.command]
+    lines = emulation.printed(target, [*command, str(made.path)], tmp_path)
     for what, (artifact, rows, expected) in cases.items():
         assert lines[0] == "open 0", what
         own_lines, lines = lines[1 : 1 + len(rows[0])], lines[1 + len(rows[0]) :]

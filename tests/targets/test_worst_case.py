@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgemon import targets
 from edgemon.compiler.cost.worst_case import worst_case
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program.ir import Program
-from edgemon.runtime.monitor import Monitor
 from edgemon.targets import emulation, program, toolchain
 from tests.compiler.op_cases import NAMES, program_of, special_rows
-from tests.targets.test_results import artifact_of, emulated
+from tests.targets.emulated import artifact_of, emulated, every_op
 
 TARGET = "cortex-m4f"
 ROWS = 6  # of each program
-RANGES = "artifact", "row", "workspace"
 # Instructions on a Cortex-M4F are at most so many an operation, and so many a record (a tap, a node
 # or a monitor), which docs/footprint.md states. The most are those of sums of 9 to 64 floats.
 AN_OPERATION, A_RECORD = 60, 150
@@ -52,33 +48,25 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
     if compiler is None:
         pytest.skip("no C compiler of this machine, which the plug-in is built with")
     programs = {f"{op} {dtype}": program_of(op, dtype) for op, dtype in NAMES}
-    stream, widest, longest, workspace = b"", 0, 0, 0
-    for own in programs.values():
-        # Spread over the special rows, which come kind by kind.
-        rows = [x[np.linspace(0, len(x) - 1, ROWS).astype(int)] for x in special_rows(own)]
-        artifact, packed = artifact_of(own), targets.packed(rows)
-        stream += struct.pack("<4I", len(artifact), len(packed), packed.shape[1], 0)
-        stream += artifact + packed.tobytes()
-        widest, longest = max(widest, packed.shape[1]), max(longest, len(artifact))
-        workspace = max(workspace, Monitor(artifact).workspace_size)
-    (folder / "rows.bin").write_bytes(stream)
-    toolchain.amalgamate(target, folder, None)
-    sizes = dict(zip(RANGES, (longest, widest, workspace), strict=True))
-    names = ("ARTIFACT_BYTES", "ROW_BYTES", "WORKSPACE_BYTES")
-    defines = [f"-D{n}={s}" for n, s in zip(names, sizes.values(), strict=True)]
-    path, emulator = program.link(target, [Path(__file__).with_name("every_op.c")], defines, folder)
+    # Spread over the special rows, which come kind by kind.
+    rows = (
+        [x[np.linspace(0, len(x) - 1, ROWS).astype(int)] for x in special_rows(own)]
+        for own in programs.values()
+    )
+    artifacts = (artifact_of(own) for own in programs.values())
+    made = every_op(target, zip(artifacts, rows, strict=True), folder)
     source = Path(__file__).with_name("touched.c")
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O2", "-o", "touched.so", str(source)],
         cwd=folder, check=True,
     )  # fmt: skip
-    symbols = toolchain.run(target, [target.nm, path.name], folder)
+    symbols = toolchain.run(target, [target.nm, made.path.name], folder)
     at = {n: int(a, 16) for a, n in re.findall(r"^([0-9a-f]+) \w (\S+)$", symbols, re.MULTILINE)}
-    ranges = "".join(f",range={at[n]:#x}:{size}" for n, size in sizes.items())
+    ranges = "".join(f",range={at[n]:#x}:{size}" for n, size in made.sizes.items())
     begin, end = (at[mark] & ~1 for mark in program.MARKS)
     spec = f"./touched.so,begin={begin:#x},end={end:#x},out=touched{ranges}"
-    first, *rest = emulator.command
-    emulation.printed(target, [first, "-plugin", spec, *rest, str(path)], folder)
+    first, *rest = made.emulator.command
+    emulation.printed(target, [first, "-plugin", spec, *rest, str(made.path)], folder)
     lines = (folder / "touched").read_text().splitlines()
     assert len(lines) == ROWS * len(programs)
     return {
