@@ -13,6 +13,7 @@ from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Builder, Monitor, Tap
 from edgemon.compiler.program.quantise import quantise
+from tests.compiler.monitors.scoring import evaluated
 from tests.compiler.recordings import WIDTH, make_recording
 
 
@@ -32,13 +33,7 @@ def test_verdicts_are_the_methods(
     monitor = DeepInferMonitor(("features",), comparator=comparator)
     monitor.precondition_ = Precondition(bounds)
     monitor.rule_ = DeepInfer(bounds, comparator).fit(fit.values("features"))
-    b = Builder(fit.taps, real=True)
-    predicted = b.node("argmax", b.tap("output"))
-    s = monitor.lower(b, predicted)
-    assert s.alarm_above is not None
-    assert s.uncertain_above is not None
-    program = quantise(b.program(predicted, [Monitor("d", s.id, s.alarm_above, s.uncertain_above)]))
-    found = reference.evaluate(program, [test.codes(t.name) for t in program.taps])
+    found = evaluated(monitor, test)
     expected = monitor.rule_.verdicts(test.values("features"))
     np.testing.assert_array_equal(found.verdict, expected)
 

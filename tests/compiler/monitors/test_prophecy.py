@@ -14,11 +14,8 @@ from edgemon.compiler.data.splits import divide
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.prophecy import ProphecyMonitor
 from edgemon.compiler.monitors.shared.tree_rules import sentence
-from edgemon.compiler.program import reference
-from edgemon.compiler.program.ir import Builder, Monitor
-from edgemon.compiler.program.quantise import quantise
 from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.evaluation import Evaluation
+from tests.compiler.monitors.scoring import evaluated
 from tests.compiler.recordings import make_recording
 
 
@@ -56,17 +53,6 @@ def test_verdicts_are_the_methods(
         np.testing.assert_array_equal(found.verdict, majority)
     if settings.get("only_pure"):
         assert 1 in expected
-
-
-def evaluated(monitor: ProphecyMonitor, rows: Recording) -> Evaluation:
-    """The device program's results for all rows."""
-    b = Builder(rows.taps, real=True)
-    predicted = b.node("argmax", b.tap("output"))
-    s = monitor.lower(b, predicted)
-    assert s.alarm_above is not None
-    assert s.uncertain_above is not None
-    program = quantise(b.program(predicted, [Monitor("p", s.id, s.alarm_above, s.uncertain_above)]))
-    return reference.evaluate(program, [rows.codes(t.name) for t in program.taps])
 
 
 def test_a_feature_map_is_read_by_its_channels(tmp_path: Path) -> None:

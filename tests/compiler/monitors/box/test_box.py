@@ -10,11 +10,7 @@ import pytest
 
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors.box.box import BoxMonitor
-from edgemon.compiler.program import reference
-from edgemon.compiler.program.ir import Builder, Monitor
-from edgemon.compiler.program.quantise import quantise
-from edgemon.compiler.recording.recording import Recording
-from edgemon.runtime.evaluation import Evaluation
+from tests.compiler.monitors.scoring import evaluated
 from tests.compiler.recordings import WIDTH, make_recording
 
 
@@ -139,14 +135,3 @@ def test_classes_with_few_rows_have_projections_of_what_they_span(tmp_path: Path
             fidelity = layer.details()["fidelity_r2_per_class"]
             assert fidelity[2] is None
             assert all(r > 0.5 for c, r in enumerate(fidelity) if c != 2)
-
-
-def evaluated(box: BoxMonitor, rows: Recording) -> Evaluation:
-    """The device program's results for all rows."""
-    b = Builder(rows.taps, real=True)
-    predicted = b.node("argmax", b.tap("output"))
-    s = box.lower(b, predicted)
-    assert s.alarm_above is not None
-    uncertain = s.alarm_above if s.uncertain_above is None else s.uncertain_above
-    program = quantise(b.program(predicted, [Monitor("box", s.id, s.alarm_above, uncertain)]))
-    return reference.evaluate(program, [rows.codes(t.name) for t in program.taps])
