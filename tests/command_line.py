@@ -20,6 +20,12 @@ def edgemon(*arguments: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "250"}).invoke(app, [str(a) for a in arguments])
 
 
+def bench_of(bundle: Path, rows: int = 20, rounds: int = 20) -> tuple[str | Path, ...]:
+    """The command on the first rows, for as long as the rounds take."""
+    data = ("--data", f"{DATA}[0:{rows}]")
+    return ("bench", bundle, *data, "--rounds", f"{rounds}", "--max-seconds", "0")
+
+
 def document(*arguments: str | Path) -> Any:
     result = edgemon(*arguments, "--json")
     assert result.exit_code == 0, result.stderr

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
-from tests.command_line import DATA, document, edgemon, refused
+from tests.command_line import bench_of, document, edgemon, refused
 from tests.test_target_command import own_target
 
 
@@ -54,16 +54,7 @@ def test_bench_holds_everything_against_a_file(digits_bundle: Path, folder: Path
         '[target."mine.toml"]\nstack_bytes = 100_000\n'
         '[target."mine.toml".monitor.box]\nartifact_bytes = 1_000_000\n'
     )
-    common = (
-        "bench",
-        digits_bundle,
-        "--data",
-        DATA + "[0:20]",
-        "--rounds",
-        "20",
-        "--max-seconds",
-        "0",
-    )
+    common = bench_of(digits_bundle)
     done = edgemon(*common, "--budgets", stated, "--junit", "found.xml")
     assert done.exit_code == 3
     assert "monitor_ns is" in done.stderr
@@ -81,16 +72,7 @@ def test_what_cannot_be_measured_has_its_own_code(
 ) -> None:
     (folder / "budgets.toml").write_text("[target.cortex-m4f]\nflash_bytes = 1e9\n")
     monkeypatch.setenv("PATH", str(folder))
-    common = (
-        "bench",
-        digits_bundle,
-        "--data",
-        DATA + "[0:20]",
-        "--rounds",
-        "20",
-        "--max-seconds",
-        "0",
-    )
+    common = bench_of(digits_bundle)
     files = ("--budgets", "budgets.toml", "--junit", "found.xml")
     assert "flash_bytes on cortex-m4f was not measured" in refused(*common, *files, code=8)
     ((case,),) = JUnitXml.fromfile("found.xml")
@@ -99,16 +81,7 @@ def test_what_cannot_be_measured_has_its_own_code(
 
 def test_mistakes_get_a_sentence(digits_bundle: Path, folder: Path) -> None:
     stated = folder / "budgets.toml"
-    common = (
-        "bench",
-        digits_bundle,
-        "--data",
-        DATA + "[0:4]",
-        "--rounds",
-        "2",
-        "--max-seconds",
-        "0",
-    )
+    common = bench_of(digits_bundle, 4, 2)
     assert "--budgets none.toml: cannot be read" in refused(*common, "--budgets", "none.toml")
     assert "give --budgets too" in refused(*common, "--junit", "found.xml")
     stated.write_text("[bench.monitor.boxes]\nmonitor_ns = 1\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.command_line import DATA, MODEL, copy, document, edgemon, refused
+from tests.command_line import DATA, MODEL, bench_of, copy, document, edgemon, refused
 from tests.conftest import DEMO
 
 
@@ -127,16 +127,7 @@ def test_run_prints_verdicts_and_a_summary(digits_bundle: Path) -> None:
 
 
 def test_bench_json_and_budgets(digits_bundle: Path) -> None:
-    common = (
-        "bench",
-        digits_bundle,
-        "--data",
-        DATA + "[0:20]",
-        "--rounds",
-        "20",
-        "--max-seconds",
-        "0",
-    )
+    common = bench_of(digits_bundle)
     found = document(*common)
     for key in ("model_us", "with_monitors_us", "bare_us", "session_us"):
         assert list(found[key]) == ["min", "p50", "p90", "p99", "max"]
@@ -167,8 +158,7 @@ def test_bench_json_and_budgets(digits_bundle: Path) -> None:
 
 
 def test_bench_is_compared_with_an_earlier_document(digits_bundle: Path, tmp_path: Path) -> None:
-    common = ("bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20")
-    common += ("--max-seconds", "0")
+    common = bench_of(digits_bundle)
     (tmp_path / "old.json").write_text(json.dumps(document(*common)))
     found = document(*common, "--compare", tmp_path / "old.json")["comparison"]
     lines = {line["name"]: line for line in found["lines"]}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgemon.compiler import answer
-from tests.command_line import DATA, MODEL, copy, edgemon
+from tests.command_line import DATA, MODEL, bench_of, copy, edgemon
 
 
 def failure(*arguments: str | Path, code: int) -> Any:
@@ -48,10 +48,7 @@ def test_a_damaged_bundle_has_a_code_of_its_own(digits_bundle: Path, tmp_path: P
 
 
 def test_a_gate_that_is_missed_keeps_what_was_found(digits_bundle: Path) -> None:
-    missed = failure(
-        "bench", digits_bundle, "--data", DATA + "[0:20]", "--rounds", "20", "--max-seconds", "0",
-        "--budget", "flash_bytes=10", code=3,
-    )  # fmt: skip
+    missed = failure(*bench_of(digits_bundle), "--budget", "flash_bytes=10", code=3)
     assert "flash_bytes is" in missed["error"]
     assert missed["device"]["flash_bytes"] > 10
 

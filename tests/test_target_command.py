@@ -11,7 +11,7 @@ import pytest
 
 from edgemon import targets
 from edgemon.targets.emulator import BOARDS
-from tests.command_line import DATA, document, edgemon, refused
+from tests.command_line import DATA, bench_of, document, edgemon, refused
 from tests.runtime.c_compilers import C_FLAGS, PRIVATE, SOURCES, C, need, run
 
 OWN = """
@@ -295,9 +295,7 @@ def test_taps_for_a_device_give_the_reference_there(digits_bundle: Path, tmp_pat
     assert [m["name"] for m in found["monitors"]] == ["all", "softmax", "box", "prophecy"]
     assert all(m["as_reference"] for m in found["monitors"])
     assert found["rows"] == 40
-    timed = document(
-        "bench", digits_bundle, "--data", f"{DATA}[0:40]", "--rounds", "2", "--max-seconds", "0"
-    )
+    timed = document(*bench_of(digits_bundle, 40, 2))
     assert timed["crc32"]["taps"] == found["crc32"]["taps"]
     assert {m["name"] for m in timed["monitors"]} == {m["name"] for m in found["monitors"]}
     lines = {m["name"]: m for m in timed["monitors"]}
