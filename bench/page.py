@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from edgemon.compiler import report
+from edgemon.compiler.html_page import style, templates
 from edgemon.compiler.report.figures import INK, MUTED, SERIES, inline_figure
 
 Document = dict[str, Any]
@@ -20,18 +18,13 @@ COLUMNS = ("min", "p50", "p90", "p99", "max")
 def render(document: Document, pipelines: Mapping[str, str]) -> str:
     """The page of a document. ``pipelines``: names of its times. The same document gives the same
     text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    environment = templates(__package__)
     environment.filters["figure"] = lambda value: f"{value:,.4g}"
-    template = environment.from_string(
-        resources.files(__package__).joinpath("page.html.jinja").read_text(encoding="utf-8")
-    )
-    style = resources.files(report.__name__).joinpath("page.css").read_text(encoding="utf-8")
     times = [(name, document[key]) for key, name in pipelines.items()]
     monitors = [(m["name"], m["c_ns_distribution"]) for m in document["monitors"]]
-    return template.render(
+    return environment.get_template("page.html.jinja").render(
         d=document,
-        style=Markup(style),
+        style=style(),
         columns=COLUMNS,
         times=times,
         pipelines=Markup(spread("pipelines", "Time of an image", "us", times)),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.bench.farm import figures, published
@@ -15,7 +13,7 @@ from edgemon.bench.farm.measures import ORACLES
 from edgemon.bench.farm.ranking import find
 from edgemon.bench.farm.show import cell, heading
 from edgemon.bench.farm.tables import tables
-from edgemon.compiler import report
+from edgemon.compiler.html_page import style, templates
 
 Document = dict[str, Any]
 Plot = tuple[str, Markup, str]  # heading, SVG, what it shows
@@ -31,12 +29,9 @@ def render(document: Document, measured: Sequence[Document]) -> str:
 
 def rendered(name: str, **values: Any) -> str:
     """A template of this package, in the report's style."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    environment = templates(__package__)
     environment.filters["cell"] = cell
-    template = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    style = resources.files(report.__name__).joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(template).render(style=Markup(style), **values)
+    return environment.get_template(name).render(style=style(), **values)
 
 
 def _plots(document: Document) -> Iterator[Plot]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.bench.robustness.show import sentence
-from edgemon.compiler import report
+from edgemon.compiler.html_page import style, templates
 from edgemon.compiler.report.figures import SERIES, inline_figure
 from edgemon.compiler.report.heat_map import heat_map
 from edgemon.compiler.trust import pictures
-from edgemon.runtime.untrusted import printable
 
 Document = dict[str, Any]
 
@@ -22,16 +19,12 @@ CURVE = 4  # values of a property from which on a curve is drawn
 
 def render(models: list[Document]) -> str:
     """The page of one study or more. The same documents give the same text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    environment = templates(__package__)
     environment.filters |= {
-        "shown": lambda text: printable(str(text)), "plain": lambda n: f"{n:,}",
         "figure": lambda v: f"{v:g}", "percent": lambda v: "n/a" if v is None else f"{v:.1%}",
     }  # fmt: skip
-    template = resources.files(__package__).joinpath("page.html.jinja").read_text(encoding="utf-8")
-    style = resources.files(report).joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
-        models=models, style=Markup(style), examples=Markup(pictures.STYLE),
+    return environment.get_template("page.html.jinja").render(
+        models=models, style=style(), examples=Markup(pictures.STYLE),
         sentences=[sentence(d) for d in models],
         heats=[Markup(heat_map(d["local"], f"heat{i}")) for i, d in enumerate(models)],
         curves=[Markup(_curves(d, i)) for i, d in enumerate(models)],

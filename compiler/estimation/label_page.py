@@ -6,19 +6,18 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, StrictUndefined
 
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import load_rows
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.estimation.asking import NONE
 from edgemon.compiler.estimation.observed import Observed
+from edgemon.compiler.html_page import templates
 from edgemon.compiler.reporter import Reporter
 
 Array = npt.NDArray[Any]
@@ -93,13 +92,12 @@ def _save(folder: Path, names: Sequence[str], pictures: Array) -> None:
 def _page(
     classes: Sequence[str], rows: Observed, at: Indices, names: Sequence[str], text: str
 ) -> str:
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
-    template = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding="utf-8")
     images = [
         {"row": int(n), "file": name, "said": classes[int(p)]}
         for n, name, p in zip(rows.numbers[at], names, rows.predicted[at], strict=True)
     ]
-    return environment.from_string(template).render(
-        images=images, classes=[*classes, NONE], table=TABLE, text=text
+    return (
+        templates(__package__)
+        .get_template(TEMPLATE)
+        .render(images=images, classes=[*classes, NONE], table=TABLE, text=text)
     )

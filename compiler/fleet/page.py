@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from edgemon.compiler import report
 from edgemon.compiler.fleet import figures
-from edgemon.runtime.untrusted import printable
+from edgemon.compiler.html_page import style, templates
 
-TEMPLATE, STYLE = "page.html.jinja", "page.css"
+TEMPLATE = "page.html.jinja"
 MOST_ROWS = 1000  # of a table
 FIRST_ROWS = 20  # the others are folded
 
 
 def render(found: dict[str, Any]) -> str:
     """The page of a document of ``judging.document``. The same document gives the same text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    environment = templates(__package__)
     environment.filters |= {
         "percent": _percent, "interval": _interval, "moment": _moment, "p": _p,
-        "shown": lambda text: printable(str(text)), "plain": lambda n: f"{n:,}",
     }  # fmt: skip
-    template = resources.files(__package__).joinpath(TEMPLATE).read_text(encoding="utf-8")
-    style = resources.files(report).joinpath(STYLE).read_text(encoding="utf-8")
     by_name = {r["device"]: r for r in found["by_device"]}
-    return environment.from_string(template).render(
-        d=found, style=Markup(style), days=Markup(figures.days(found)),
+    return environment.get_template(TEMPLATE).render(
+        d=found, style=style(), days=Markup(figures.days(found)),
         accuracy=Markup(figures.accuracy(found) if found["total"]["accuracy"] else ""),
         devices=Markup(figures.devices(found)), above=[by_name[n] for n in found["above"]],
         faulty=[by_name[n] for n in found["faulty"]],

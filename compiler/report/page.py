@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from edgemon.compiler.cost.bill import KILOBYTE
@@ -13,6 +11,7 @@ from edgemon.compiler.documents import measured
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.measured import Interval
 from edgemon.compiler.guarding import sentence
+from edgemon.compiler.html_page import style, templates
 from edgemon.compiler.last_bits.tables import tables
 from edgemon.compiler.promise.drift.watched import sentence as drift_sentence
 from edgemon.compiler.report import figures, trust_figures
@@ -26,7 +25,7 @@ from edgemon.compiler.report.typed import typed
 from edgemon.compiler.report.words import setting
 from edgemon.runtime.evaluation import Verdict
 
-TEMPLATE, STYLE = "page.html.jinja", "page.css"
+TEMPLATE = "page.html.jinja"
 LEAST_TRUSTED = 5  # classes that are shown
 FIRST_ROWS = 20  # of a table; the others are folded
 NEXT = """\
@@ -46,11 +45,7 @@ SPLITS = {"fit": "fit on", "threshold": "thresholds set on", "test": "tested on"
 
 def render(document: schema.Report) -> str:
     """The page of a document of ``numbers.collect``. The same document gives the same text."""
-    files, guard = resources.files(__package__), document["guard"]
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
-        loader=FunctionLoader(lambda name: files.joinpath(name).read_text(encoding="utf-8")),
-    )  # fmt: skip
+    environment, guard = templates(__package__), document["guard"]
     environment.filters |= {
         "percent": percent, "share_interval": share_interval, "interval": interval,
         "number": number, "plain": plain,
@@ -61,7 +56,7 @@ def render(document: schema.Report) -> str:
     promised = None if document["promise"] is None else document["promise"]["rate"]
     return environment.get_template(TEMPLATE).render(
         d=document,
-        style=Markup(files.joinpath(STYLE).read_text(encoding="utf-8")),
+        style=style(),
         risk_coverage=Markup(figures.risk_coverage(document)),
         quality=Markup(figures.quality(document)),
         monitors=[_monitor(m, i, promised) for i, m in enumerate(document["monitors"])],

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from edgemon.compiler import report
+from edgemon.compiler.html_page import style, templates
 from edgemon.compiler.report import trust_figures
 from edgemon.compiler.trust import pictures
-from edgemon.runtime.untrusted import printable
 
 Document = dict[str, Any]
 
 
 def render(models: list[Document]) -> str:
     """The page of one document or more. The same documents give the same text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=StrictUndefined)  # fmt: skip
+    environment = templates(__package__)
     environment.filters |= {
-        "shown": lambda text: printable(str(text)), "plain": lambda n: f"{n:,}",
         "four": lambda v: "n/a" if v is None else f"{v:.4f}",
         "percent": lambda v: "n/a" if v is None else f"{v:.1%}",
         "interval": lambda v: "" if v is None else f"{v[0]:.4f} to {v[1]:.4f}",
     }  # fmt: skip
-    template = resources.files(__package__).joinpath("page.html.jinja").read_text(encoding="utf-8")
-    style = resources.files(report).joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
-        models=models, style=Markup(style), sentences=[sentence(m) for m in models],
+    return environment.get_template("page.html.jinja").render(
+        models=models, style=style(), sentences=[sentence(m) for m in models],
         spectra=[Markup(trust_figures.spectrum(m, str(i))) for i, m in enumerate(models)],
         densities=[Markup(trust_figures.densities(m, str(i))) for i, m in enumerate(models)],
         examples=Markup(pictures.STYLE),

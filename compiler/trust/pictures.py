@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from edgemon.runtime.untrusted import printable
+from edgemon.compiler.html_page import templates
 
 STYLE = """
 .examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: 1rem; }
@@ -33,6 +31,4 @@ def render(examples: list[dict[str, Any]]) -> str:
     """HTML; "" without examples."""
     if not examples:
         return ""
-    environment = Environment(autoescape=True, trim_blocks=True, undefined=StrictUndefined)
-    environment.filters["shown"] = lambda text: printable(str(text))
-    return environment.from_string(TEMPLATE).render(examples=examples)
+    return templates(__package__).from_string(TEMPLATE).render(examples=examples)
