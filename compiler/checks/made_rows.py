@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.special import softmax
 
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.data.splits import Splits
@@ -40,11 +41,9 @@ def make_recording(folder: Path, dtype: str, rows: int, seed: int) -> Recording:
     labels = rng.integers(0, CLASSES, rows)
     features = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
     logits = features @ centres.T / 4
-    p = np.exp(logits - logits.max(axis=1, keepdims=True))
     mirrored = np.maximum(centres[labels] + rng.normal(0, 2.2, (rows, WIDTH)), 0)
     redrawn = np.maximum(centres[logits.argmax(axis=1)], 0)  # as usual of the answered class
-    given = p / p.sum(axis=1, keepdims=True)
-    real = (given, logits, features, mirrored, 1.25 * logits, redrawn)
+    real = (softmax(logits, axis=1), logits, features, mirrored, 1.25 * logits, redrawn)
     taps = taps_for(dtype)
     folder.mkdir(parents=True, exist_ok=True)
     files = []

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -56,9 +57,7 @@ def negative_entropy(p: Floats) -> Floats:
 def tempered(p: Floats, temperature: float) -> Floats:
     """The vectors with logits divided by a temperature."""
     z = np.log(np.maximum(p, TINY)) / temperature
-    odds = np.exp(z - z.max(axis=1, keepdims=True))
-    found: Floats = odds / odds.sum(axis=1, keepdims=True)
-    return found
+    return np.asarray(softmax(z, axis=1), np.float64)
 
 
 def temperature_of(p: Floats, classes: npt.NDArray[np.int64]) -> float:

@@ -16,6 +16,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
@@ -172,8 +173,7 @@ class _Network:
         if share:
             values[-1] *= _kept(values[-1], share, rng)
         z = values[-1] @ self.weights[-1] + self.biases[-1]
-        odds = np.exp(z - z.max(axis=1, keepdims=True))
-        values.append(odds / odds.sum(axis=1, keepdims=True))
+        values.append(softmax(z, axis=1))
         return values
 
     def trained(
