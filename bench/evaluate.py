@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy.stats import rankdata
 
 from edgemon.bench.verdicts import Verdicts, read
@@ -72,13 +71,8 @@ def _curve(verdicts: Verdicts) -> list[list[float]] | None:
     """Points (coverage, risk), thinned."""
     if verdicts.score is None:
         return None
-    curve = RiskCoverage.of(rankdata(verdicts.score), verdicts.wrong)
-    n = len(curve.coverage)
-    kept = np.unique(np.linspace(0, n - 1, min(n, CURVE_POINTS)).astype(int))
-    return [
-        [float(v) for v in point]
-        for point in zip(curve.coverage[kept], curve.risk[kept], strict=True)
-    ]
+    curve = RiskCoverage.of(rankdata(verdicts.score), verdicts.wrong).thinned(CURVE_POINTS)
+    return [[float(v) for v in point] for point in zip(curve.coverage, curve.risk, strict=True)]
 
 
 def _tables(terminal: Terminal, results: list[dict[str, Any]], title: str) -> None:

@@ -174,9 +174,7 @@ def _monitor(
     marks = (monitor.shown(monitor.uncertain_above), monitor.shown(monitor.alarm_above))
     # Ranks, not shown scores: to show a score may round two into one.
     rank = np.where(verdicts == Verdict.FAULT, np.inf, rankdata(raw))
-    curve = RiskCoverage.of(rankdata(rank), wrong)
-    n = len(curve.coverage)
-    kept = np.unique(np.linspace(0, n - 1, min(n, CURVE_POINTS)).astype(int))
+    curve = RiskCoverage.of(rankdata(rank), wrong).thinned(CURVE_POINTS)
     return {
         **entry,
         "source": estimator.source,
@@ -185,8 +183,8 @@ def _monitor(
         **_judged(verdicts, rank, wrong),
         "histogram": histogram(scores, wrong, marks),
         "risk_coverage": {
-            "coverage": curve.coverage[kept].tolist(),
-            "risk": curve.risk[kept].tolist(),
+            "coverage": curve.coverage.tolist(),
+            "risk": curve.risk.tolist(),
         },
         "operating_points": points,
     }

@@ -163,6 +163,12 @@ class RiskCoverage:
         risk = np.cumsum(wrong[order])[last_of_tie] / accepted
         return cls(accepted / len(score), risk)
 
+    def thinned(self, most: int) -> RiskCoverage:
+        """So many points at most, the first and the last among them."""
+        n = len(self.coverage)
+        kept = np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
+        return RiskCoverage(self.coverage[kept], self.risk[kept])
+
     @property
     def area(self) -> float:
         """AURC, by trapezoids; the curve starts at coverage 0 with the risk of its first point."""
