@@ -19,7 +19,7 @@ from edgemon.bench.errors import BenchError
 from edgemon.compiler.bundle.bundle import Bundle
 from edgemon.compiler.bundle_rows import record_rows
 from edgemon.compiler.emit import flat
-from edgemon.compiler.program.neighbours import neighbours
+from edgemon.compiler.program.neighbours import finite, neighbours
 from edgemon.compiler.proof.self_test import CRC_AT, seal
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Progress, Reporter
@@ -100,10 +100,7 @@ def rows_of(bundle: Bundle, recorded: Recording, rng: np.random.Generator) -> li
     for block in neighbours(program, [x[:32] for x in rows]):
         if missing <= 0:
             break
-        finite = np.ones(len(block[0]), bool)
-        for x in block:
-            finite &= np.isfinite(x).all(axis=1)
-        kept = rng.permutation(np.flatnonzero(finite))[: min(missing, FROM_A_BLOCK)]
+        kept = rng.permutation(np.flatnonzero(finite(block)))[: min(missing, FROM_A_BLOCK)]
         parts.append([x[kept] for x in block])
         missing -= len(kept)
     source = rng.integers(0, len(index), missing)

@@ -53,6 +53,14 @@ def gathered(blocks: Iterable[TapRows], base: TapRows) -> Iterator[TapRows]:
         yield _joined(kept)
 
 
+def finite(rows: TapRows) -> npt.NDArray[np.bool_]:
+    """(n,): of which rows no tap has a NaN or an infinity?"""
+    found = np.ones(len(rows[0]), bool)
+    for x in rows:
+        found &= np.isfinite(x).all(axis=1)
+    return found
+
+
 def _joined(blocks: list[TapRows]) -> TapRows:
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 

@@ -19,7 +19,7 @@ from edgemon.compiler.emit.flat import Artifact, read
 from edgemon.compiler.errors import ParityError
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.program.neighbours import TapRows, gathered, neighbours
+from edgemon.compiler.program.neighbours import TapRows, finite, gathered, neighbours
 from edgemon.compiler.program.ops import OPS
 from edgemon.compiler.promise.drift.detector import DriftReference
 from edgemon.compiler.reporter import Progress
@@ -91,8 +91,9 @@ def prove(
             progress(proof.rows, 0)
     # Last a row of zeros, for where there is no other to start from.
     base.append([np.zeros((1, t.length), t.dtype) for t in program.taps])
-    finite = _finite([np.concatenate(parts) for parts in zip(*base, strict=True)])
-    start = [x[:most] for x in finite]
+    joined = [np.concatenate(parts) for parts in zip(*base, strict=True)]
+    ordinary = finite(joined)
+    start = [x[ordinary][:most] for x in joined]
     for rows in gathered(neighbours(program, start), start):
         _compare(proof, program, others, rows, "threshold neighbour")
         proof.neighbours += len(rows[0])
@@ -158,13 +159,6 @@ def _agree(proof: Proof, what: str, expected: object, found: object) -> None:
         proof.first_mismatch = proof.first_mismatch or (
             f"{what}, reference against C: {expected} against {found}"
         )
-
-
-def _finite(rows: TapRows) -> TapRows:
-    keep = np.ones(len(rows[0]), bool)
-    for x in rows:
-        keep &= np.isfinite(x).all(axis=1)
-    return [x[keep] for x in rows]
 
 
 def _compare(

@@ -22,7 +22,7 @@ from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.emit import flat
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Program
-from edgemon.compiler.program.neighbours import neighbours
+from edgemon.compiler.program.neighbours import finite, neighbours
 from edgemon.compiler.recording.recording import Recording
 from edgemon.runtime.errors import ArtifactError
 from edgemon.runtime.evaluation import Evaluation
@@ -130,10 +130,7 @@ def _candidates(
 def _drawn(program: Program, base: list[Array], rng: np.random.Generator) -> Iterator[list[Array]]:
     """Some rows of each of the first blocks of neighbours, without those that are faults."""
     for block in islice(neighbours(program, base), BLOCKS):
-        finite = np.ones(len(block[0]), bool)
-        for x in block:
-            finite &= np.isfinite(x).all(axis=1)
-        kept = rng.permutation(np.flatnonzero(finite))[: NEIGHBOURS // BLOCKS]
+        kept = rng.permutation(np.flatnonzero(finite(block)))[: NEIGHBOURS // BLOCKS]
         yield [x[kept] for x in block]
 
 
