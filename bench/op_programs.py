@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.bench.errors import BenchError
 from edgemon.compiler.program.forest import LEAF_THRESHOLD, Forest
 from edgemon.compiler.program.ir import Builder, Monitor, Program, Tap
 from edgemon.compiler.program.perfect import PerfectForest, keys_of
@@ -75,6 +76,14 @@ def single_ops() -> Iterator[tuple[Probe, Probe]]:
         if len(nodes) == 2:  # the other one is the predicted class
             tap = probe.program.taps[1]
             yield probe, _nothing(tap.dtype, tap.length, len(probe.program.taps) - 1)
+
+
+def named_ops(only: str) -> list[tuple[Probe, Probe]]:
+    """Those of which the name contains this. Raises BenchError if there are none."""
+    found = [(probe, empty) for probe, empty in single_ops() if only in probe.name]
+    if not found:
+        raise BenchError(f"op-bounds: no op has {only!r} in its name; see all without --only")
+    return found
 
 
 def sweeps() -> Iterator[Sweep]:

@@ -20,7 +20,7 @@ import numpy as np
 from edgemon import targets
 from edgemon.bench.bounds.built import HERE, NO_MODEL
 from edgemon.bench.errors import BenchError
-from edgemon.bench.op_programs import Probe, single_ops
+from edgemon.bench.op_programs import Probe, named_ops
 from edgemon.compiler.emit import flat
 from edgemon.compiler.reporter import Progress, unseen
 from edgemon.compiler.terminal import Terminal
@@ -74,9 +74,7 @@ def measure(name: str, only: str = "", progress: Progress = unseen) -> Counted:
     own = [flag for flag in target.cflags if LEVEL.fullmatch(flag)]
     if not own:
         raise BenchError(f"op-bounds --target {name}: its cflags have no level as -Os to compare")
-    found = [(p, b) for p, b in single_ops() if only in p.name]
-    if not found:
-        raise BenchError(f"op-bounds: no op has {only!r} in its name; see all without --only")
+    found = named_ops(only)
     probes = [probe for pair in found for probe in pair]
     counts: dict[str, np.ndarray[Any, np.dtype[np.float64]]] = {}
     answers: dict[str, list[str]] = {}

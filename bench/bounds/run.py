@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgemon.bench.bounds.built import Plain, Runtime, Timer, build, compiler
-from edgemon.bench.errors import BenchError
-from edgemon.bench.op_programs import CLASSES, Probe, single_ops
+from edgemon.bench.op_programs import CLASSES, Probe, named_ops
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import Node
 from edgemon.compiler.reporter import Progress, unseen
@@ -62,9 +61,7 @@ def measure(
     """All ops of which the name contains ``only``. Raises BenchError without a C
     compiler, or without such an op."""
     chosen = compiler(cc)
-    found = [(p, b) for p, b in single_ops() if only in p.name]
-    if not found:
-        raise BenchError(f"op-bounds: no op has {only!r} in its name; see all without --only")
+    found = named_ops(only)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fast = Runtime(build(chosen, "-O3", "runtime.c", folder))
