@@ -14,8 +14,9 @@ import numpy.typing as npt
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
-from edgemon.compiler.models.positions import Image, feature_maps, image_of
+from edgemon.compiler.models.positions import Image, feature_maps
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Score
+from edgemon.compiler.monitors.shared.cells import cells, cells_values, cells_width, image_in_cells
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import Recording
 
@@ -23,7 +24,6 @@ Floats = npt.NDArray[np.float64]
 
 FLATTEST = 1e-4  # least variance of a direction, as a share of the largest
 FEWEST = 4  # directions
-CELLS = range(8, 3, -1)  # a side, into which an image may be divided: the most that divides it
 FEW_MAPS = 2  # feature maps of a network whose middle one is its last
 SHORTEST = 1e-38  # squared length that an image without content has
 WEIGHT_BYTES = 4
@@ -67,7 +67,7 @@ class SubspaceMonitor(MonitorEstimator):
         entry = model.graph.tensors[model.graph.inputs[0]]
         if tap_rules.obstacle(model.graph, entry) is not None:
             return Analysis(("penultimate",))
-        image = _image_in_cells(model)
+        image = image_in_cells(model)
         return Analysis((entry.name,), {"image": () if image is None else (image,)})
 
     def least_bytes(self, recording: Recording) -> int:
@@ -154,19 +154,14 @@ class SubspaceMonitor(MonitorEstimator):
         image = self._image(name)
         if image is None:
             return recording.width([name])
-        _, rows, columns, _ = image
-        return recording.tap(name).length // (_cell(rows) * _cell(columns))
+        return cells_width(recording, image)
 
     def _values(self, recording: Recording, name: str) -> Floats:
         """(n, width): same as ``_lowered``."""
         image = self._image(name)
         if image is None:
             return recording.features(name)
-        _, rows, columns, beside = image
-        down, across = _cell(rows), _cell(columns)
-        x = recording.values(name)
-        whole = x.reshape(len(x), -1, down, columns // across, across, beside)
-        x = whole.mean(axis=(2, 4)).reshape(len(x), -1)
+        x = cells_values(recording, image)
         length = np.sqrt(np.maximum(np.square(x).sum(axis=1, keepdims=True), SHORTEST))
         return np.asarray(x / length)
 
@@ -174,11 +169,7 @@ class SubspaceMonitor(MonitorEstimator):
         image = self._image(name)
         if image is None:
             return builder.features(name)
-        _, rows, columns, beside = image
-        down, across = _cell(rows), _cell(columns)
-        x = builder.tap(name)
-        for channels, positions in ((columns * beside, down), (beside, across)):
-            x = builder.node("reduce", x, tables=[np.array([channels, positions], np.uint32)])
+        x = cells(builder, image)
         squares = builder.node("sum", builder.node("mul", x, x))
         half = builder.node("scale", builder.node("log", squares), tables=[np.array([0.5])])
         return builder.node("div", x, builder.node("exp", half))
@@ -191,21 +182,9 @@ def _added(builder: Builder, ids: Sequence[int]) -> int:
     return first
 
 
-def _cell(side: int) -> int:
-    """Pixels along a cell."""
-    return side // next(n for n in CELLS if side % n == 0)
-
-
-def _image_in_cells(model: Model) -> Image | None:
-    """The model's input, if it is an image that divides into cells."""
-    image = image_of(model)
-    divides = image is not None and all(any(s % n == 0 for n in CELLS) for s in image[1:3])
-    return image if divides else None
-
-
 def suits(model: Model) -> bool:
     """Does it see more than a density of the middle map? In a network of few feature maps the
     middle one is the last and nothing early is read, in one without any what is in front of the
     last layer."""
     maps = feature_maps(model.graph)
-    return len(maps) <= FEW_MAPS if maps else _image_in_cells(model) is not None
+    return len(maps) <= FEW_MAPS if maps else image_in_cells(model) is not None
