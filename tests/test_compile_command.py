@@ -100,7 +100,8 @@ def test_auto_fuses_signals_and_explains_its_alarms(default: tuple[str, Path]) -
 def test_profile_scod_adds_novelty(tmp_path: Path) -> None:
     found = document("compile", MODEL, "--data", DATA, "--out", tmp_path / "b", "--profile", "scod")
     assert [m["name"] for m in found["monitors"]] == ["scod"]
-    assert {c["signal"] for c in found["comparison"] if c["novelty"]} >= {"subspace", "prototypes"}
+    novelty = {c["signal"] for c in found["comparison"] if c["novelty"]}
+    assert novelty >= {"subspace", "class_subspace"}
     assert document("verify", tmp_path / "b", "--data", DATA)["mismatches"] == 0
 
 

@@ -62,6 +62,7 @@ SETTINGS: dict[str, dict[str, Setting]] = {
     "prototype_odds": PROTOTYPES,
     "density": {"dims": Number(int, 1, 1024), "pool": POOL},
     "subspace": {"dims": Number(int, 1, 1024)},
+    "class_subspace": {"dims": Number(int, 1, 1024)},
     "alocc": {},
     "forest": {
         "trees": Number(int, 1, 1000),
@@ -120,7 +121,10 @@ ERRORS = (  # that a fusion may have as members, whatever the model
     "msp_t", "second_opinion", "mahalanobis_gap", "fdbd", "prototype_odds", "forest",
     "boosted_opinion", "mirror",
 )  # fmt: skip
-MEMBERS = {"errors": ERRORS, "scod": (*ERRORS, "density", "subspace", "rmds", "prototypes")}
+MEMBERS = {
+    "errors": ERRORS,
+    "scod": (*ERRORS, "density", "subspace", "rmds", "prototypes", "class_subspace"),
+}
 NO_LAYERS = (  # what a bare --taps RULE does not mean
     "softmax", "msp_t", "entropy", "energy", "gen", "doctor", "odin_t", "odin", "mirror", "fdbd",
     "react", "alocc", "deepinfer",

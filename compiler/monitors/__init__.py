@@ -8,6 +8,7 @@ from edgemon.compiler.errors import CompileError
 from edgemon.compiler.monitors import registry
 from edgemon.compiler.monitors.alocc import ReconstructionMonitor
 from edgemon.compiler.monitors.box.box import BoxMonitor
+from edgemon.compiler.monitors.class_subspace import ClassSubspaceMonitor
 from edgemon.compiler.monitors.deepinfer import DeepInferMonitor
 from edgemon.compiler.monitors.density import DensityMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
@@ -48,6 +49,7 @@ _ALL: tuple[type[MonitorEstimator], ...] = (
     PrototypeOddsMonitor,
     DensityMonitor,
     SubspaceMonitor,
+    ClassSubspaceMonitor,
     ReconstructionMonitor,
     ForestMonitor,
     BoostedOpinionMonitor,

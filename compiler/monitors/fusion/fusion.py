@@ -115,7 +115,8 @@ class FusionMonitor(MonitorEstimator):
         fitted: dict[MonitorEstimator, MonitorEstimator] = {}
         self.left_out_ = dict(self.unavailable)
         room = self.budget_kb, self.budget_kb * NOVELTY_SHARE
-        for form in all_forms(self.signals, self.novelty, recording, *room):
+        novelty = self._novelty_for(recording, fit)
+        for form in all_forms(self.signals, novelty, recording, *room):
             whole, member = form.whole, form.taken
             if form.why:
                 self.left_out_[member.kind] = form.why
@@ -133,8 +134,16 @@ class FusionMonitor(MonitorEstimator):
             except CompileError as error:
                 self.left_out_[member.kind] = str(error)
         self.members_ = tuple(fitted.values())
-        self.novelty_ = tuple(found for member, found in fitted.items() if member in self.novelty)
+        self.novelty_ = tuple(found for member, found in fitted.items() if member in novelty)
         self._require_signal()
+
+    def _novelty_for(
+        self,
+        recording: Recording,  # noqa: ARG002 - a hook
+        fit: Callable[[MonitorEstimator], MonitorEstimator],  # noqa: ARG002 - a hook
+    ) -> tuple[MonitorEstimator, ...]:
+        """Those of ``novelty`` that these rows call for; ``left_out_`` has why not the others."""
+        return self.novelty
 
     def leave_out(self, members: Mapping[MonitorEstimator, str]) -> None:
         self.left_out_ |= {member.kind: why for member, why in members.items()}

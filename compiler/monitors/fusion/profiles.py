@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from edgemon.compiler.cost.bill import KILOBYTE
+from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models import tap_rules
 from edgemon.compiler.models.model import Model
+from edgemon.compiler.monitors.class_subspace import ClassSubspaceMonitor
 from edgemon.compiler.monitors.density import DensityMonitor
 from edgemon.compiler.monitors.error_forest import BoostedOpinionMonitor, ForestMonitor
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator
 from edgemon.compiler.monitors.fdbd import BoundaryMonitor
-from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.fusion.fusion import NOVELTY_SHARE, FusionMonitor
+from edgemon.compiler.monitors.fusion.reduction import smallest
 from edgemon.compiler.monitors.mirror import MirrorMonitor
 from edgemon.compiler.monitors.output_scores import TemperatureMonitor
 from edgemon.compiler.monitors.prototypes import PrototypeOddsMonitor, PrototypesMonitor
 from edgemon.compiler.monitors.rmds import RelativeMahalanobisMonitor
 from edgemon.compiler.monitors.second_opinion import MahalanobisGapMonitor, SecondOpinionMonitor
+from edgemon.compiler.monitors.shared.cells import image_in_cells
 from edgemon.compiler.monitors.subspace import SubspaceMonitor, suits
+from edgemon.compiler.recording.recording import Recording
 
 UNUSED = "disagreement"  # of a signal, whose own threshold nobody asks for: the one found soonest
 NO_FEATURES = "no tensor in front of the logits can be read as the features they are made of"
+LEAST_APART = 0.75  # share of the fit rows of which the pixels alone name the class
 MOST_CLASSES = 10  # of a model for which boosted trees, one series a class, stay small
 
 
@@ -57,8 +65,42 @@ class ScodMonitor(FusionMonitor):
             novelty += features
         else:
             unavailable |= dict.fromkeys((m.kind for m in features), NO_FEATURES)
+        if suits(model) and image_in_cells(model) is not None:
+            novelty += (ClassSubspaceMonitor(),)
         why = tuple(unavailable.items())
         return Analysis((), {"signals": signals, "novelty": novelty, "unavailable": why})
+
+    def _novelty_for(
+        self, recording: Recording, fit: Callable[[MonitorEstimator], MonitorEstimator]
+    ) -> tuple[MonitorEstimator, ...]:
+        """Either ``class_subspace``, where it tells classes apart, or ``prototypes``."""
+        pixels = next((m for m in self.novelty if isinstance(m, ClassSubspaceMonitor)), None)
+        if pixels is None:
+            return self.novelty
+        problem = self._problem_of(pixels, recording, fit)
+        given_up = ClassSubspaceMonitor if problem else PrototypesMonitor
+        left_out = {m.kind for m in self.novelty if isinstance(m, given_up)}
+        self.left_out_ |= dict.fromkeys(left_out, problem or f"{pixels.kind} is in its place")
+        return tuple(m for m in self.novelty if m.kind not in left_out)
+
+    def _problem_of(
+        self, pixels: ClassSubspaceMonitor, recording: Recording,
+        fit: Callable[[MonitorEstimator], MonitorEstimator],
+    ) -> str:  # fmt: skip
+        """Why prototypes see more; "" if they do not."""
+        least = smallest(pixels, recording).least_bytes(recording) / KILOBYTE
+        if least > self.budget_kb * NOVELTY_SHARE / 2:
+            return (
+                f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} classes, "
+                f"more than a quarter of {self.budget_kb:g} kB; give more (--budget-kb)"
+            )
+        try:
+            apart = fit(pixels).details()["told_apart"]
+        except CompileError as error:
+            return str(error)
+        if apart < LEAST_APART:
+            return f"pixels alone name the class of no more than {apart:.0%} of the fit rows"
+        return ""
 
 
 def _error_signals(

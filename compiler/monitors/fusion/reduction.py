@@ -44,7 +44,7 @@ def forms(
     most = kilobytes * KILOBYTE
     sizes = {m: _size(m, recording) for m in members}
     taken = {m: m for m in members}
-    counted = {m for m in members if _size(_smallest(m, recording), recording) <= most}
+    counted = {m for m in members if _size(smallest(m, recording), recording) <= most}
     now = {m: sizes[m] for m in members if m in counted}
     while sum(now.values()) > most:
         for member in sorted(now, key=lambda m: -now[m]):
@@ -70,7 +70,8 @@ def _why(whole: MonitorEstimator, taken: MonitorEstimator, size: int, kilobytes:
     )
 
 
-def _smallest(member: MonitorEstimator, recording: Recording) -> MonitorEstimator:
+def smallest(member: MonitorEstimator, recording: Recording) -> MonitorEstimator:
+    """Its form with the fewest bytes."""
     while (smaller := member.smaller(recording)) is not None:
         member = smaller
     return member

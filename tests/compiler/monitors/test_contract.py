@@ -22,7 +22,8 @@ from tests.compiler.recordings import CLASSES, WIDTH, recorded_splits
 TAPS = {
     **dict.fromkeys((m.kind for m in OUTPUT_SCORES), ("logits",)),
     **dict.fromkeys(("second_opinion", "mahalanobis_gap", "rmds"), ("features",)),
-    **dict.fromkeys(("prototypes", "prototype_odds", "density", "subspace"), ("features",)),
+    **dict.fromkeys(("prototypes", "prototype_odds", "density"), ("features",)),
+    **dict.fromkeys(("subspace", "class_subspace"), ("features",)),
     **dict.fromkeys(("errors", "scod"), ("features", "logits")),
     "odin": ("logits@odin",),
     "alocc": ("features", "features@companion"),
@@ -43,7 +44,7 @@ OWN_RULE = {
     "prophecy", "second_opinion", "selfchecker",
 }  # fmt: skip
 # deepinfer by its own nature; the others see novelty, not errors: see docs/monitors.md.
-WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes", "subspace"}
+WITHOUT_SIGNAL = {"deepinfer", "density", "prototypes", "subspace", "class_subspace"}
 Parts = Splits[Recording]
 
 
