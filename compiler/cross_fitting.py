@@ -29,21 +29,24 @@ def device_scores(program: Program, represented: Sequence[Represented], rows: Re
 
 
 def cross_fitted(fusion: MonitorEstimator, output: str, rows: Recording) -> Floats:
-    """(n, members) device scores of rows that have ``tuning.folds``, from which the fusion's
-    members learned. Members that cannot learn from a part of them are left out."""
+    """(n, members) device scores of those of the rows that are no moved copies. The rows have
+    ``tuning.folds``, and the fusion's members learned from them; members that cannot learn from a
+    part of them are left out."""
     members = list(fusion.members_)
     folds = tuning.folds(~rows.correct, fusion.seed, rows.groups)
     scores = np.full((len(rows), len(members)), np.nan)
     failed: dict[MonitorEstimator, str] = {}
-    for learn, judge in folds:
+    own = ~rows.moved
+    for learn, every in folds:
+        judge = every[own[every]]
         taught, judged = rows.take(learn), rows.take(judge)
         for i, member in enumerate(members):
             if member in failed:
                 continue
             try:
-                own = lowered([clone(member).fit(taught)], rows.taps, output)
-                scores[judge, i] = device_scores(*own.represented(), judged)[:, 0]
+                alone = lowered([clone(member).fit(taught)], rows.taps, output)
+                scores[judge, i] = device_scores(*alone.represented(), judged)[:, 0]
             except CompileError as error:
                 failed[member] = str(error)
     fusion.leave_out(failed)
-    return scores[:, [m not in failed for m in members]]
+    return scores[own][:, [m not in failed for m in members]]

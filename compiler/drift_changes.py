@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.copies import Maker
 from edgemon.compiler.data.loading import Dataset
 from edgemon.compiler.faults.properties import Change
 from edgemon.compiler.faults.registry import find
 from edgemon.compiler.fitted import Fitted
-from edgemon.compiler.guarding import Maker
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.options import Options
 from edgemon.compiler.promise.drift.choice import design_half

@@ -117,11 +117,11 @@ def combine(
     were not; ``times`` of the device, if they are known; ``per_class``: will it have a threshold a
     class?"""
     fusion.learned_from_ = taught.said
-    rows = taught.fit if taught.held_out is None else taught.held_out
+    # Before the others, for it may leave members out.
+    crossed = cross_fitted(fusion, output, taught.fit) if taught.held_out is None else None
+    rows = taught.fit.without_moved if taught.held_out is None else taught.held_out
     copies = taught.copies
     parts = [rows] if copies is None else [rows, copies]
-    # Before the others, for it may leave members out.
-    crossed = cross_fitted(fusion, output, rows) if taught.held_out is None else None
     program, represented = lowered(fusion.members_, rows.taps, output).represented()
     found = (
         [device_scores(program, represented, part) for part in parts]

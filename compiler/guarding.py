@@ -7,33 +7,26 @@ what is promised is of such rows, and a guard changes nothing of it.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.copies import BLOCK, DRAWS, Indices, Maker, with_copies
 from edgemon.compiler.data.loading import Dataset
-from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.documents import measured as schema
 from edgemon.compiler.errors import DataError
 from edgemon.compiler.faults.properties import Change, changed, parse
 from edgemon.compiler.faults.registry import warn_of_scale
 from edgemon.compiler.models.model import TappedModel
 from edgemon.compiler.monitors.estimator import MonitorEstimator
-from edgemon.compiler.recording.joined import joined
 from edgemon.compiler.recording.recorder import Recorder, finite
 from edgemon.compiler.recording.recording import Recording
 from edgemon.compiler.reporter import Reporter
 
-Indices = npt.NDArray[np.int64]
-
 OPTION = "--guard"
 EACH = 200  # right fit rows of a class, on which it is measured what breaks the model
-BLOCK = 256  # images that are changed at a time
-_DRAWS = 1 << 32  # keeps draws apart from those of `robustness` with the same seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +64,7 @@ def guard(
     a change; where the copies would outnumber the fit rows, all shares are smaller alike."""
     maker = Maker(data.take(fit.rows), full_scale, recorder)
     labels = np.asarray(fit.labels)
-    rng = np.random.default_rng([recorder.seed, _DRAWS])
+    rng = np.random.default_rng([recorder.seed, DRAWS])
     tried = _sample(fit, rng)
     broken = []
     with reporter.stage("measuring what breaks the model") as progress:
@@ -97,14 +90,8 @@ def guard(
         reporter.warn(f"{OPTION}: none of these changes breaks the model, so that nothing is added")
         return Guarded(fit, facts)
     kept = finite("changed copies", copies, reporter)
-    groups = fit.rows if fit.groups is None else fit.groups
     source = np.concatenate(chosen)[kept.rows]
-    folder = Path(tempfile.mkdtemp(dir=recorder.scratch))
-    whole = joined(
-        replace(fit, groups=groups, changed=np.zeros(len(fit), bool)),
-        replace(kept, groups=groups[source], changed=np.ones(len(kept), bool)), folder,
-    )  # fmt: skip
-    return Guarded(whole, facts)
+    return Guarded(with_copies(fit, kept, source, recorder.scratch, "changed"), facts)
 
 
 def warn_of_idle(estimators: Sequence[MonitorEstimator], reporter: Reporter) -> None:
@@ -133,42 +120,6 @@ def sentence(facts: schema.Guard) -> str:
         f"which the model has {facts['errors']:,} wrong{example}; thresholds are set on rows as "
         "they are, and what is promised is of such rows, not of changed ones"
     )
-
-
-class Maker:
-    """Changed copies of rows, on disk."""
-
-    def __init__(self, data: Dataset, full_scale: int, recorder: Recorder) -> None:
-        self._data, self._full_scale, self.recorder = data, full_scale, recorder
-        (self._frame,) = data.take([0]).blocks(1)
-
-    def dataset(self, parts: Sequence[tuple[Change, Indices]]) -> Dataset:
-        """Copies of rows under each of several changes, one after the other."""
-        count = sum(len(rows) for _, rows in parts)
-        path = Path(tempfile.mkdtemp(dir=self.recorder.scratch), "x.npy")
-        file = RowFile.create(path, (count, *self._data.shape[1:]), np.uint8)
-        start = 0
-        for change, rows in parts:
-            for own in _cut(rows):
-                (images,) = self._data.take(own).blocks(BLOCK)
-                made = changed(
-                    images, change, seed=self.recorder.seed + _DRAWS,
-                    rows=self._data.numbers[own], full_scale=self._full_scale,
-                    frame=self._frame[0],
-                )  # fmt: skip
-                file.write(start, made)
-                start += len(made)
-        every = np.concatenate([rows for _, rows in parts])
-        y = None if self._data.y is None else self._data.y[every]
-        return replace(
-            self._data, x=path, rows=np.arange(count), y=y, first_row=0, groups=None,
-            source=f"changed copies of {self._data.source}",
-        )  # fmt: skip
-
-
-def _cut(rows: Indices) -> Iterator[Indices]:
-    for start in range(0, len(rows), BLOCK):
-        yield rows[start : start + BLOCK]
 
 
 def _sample(fit: Recording, rng: np.random.Generator) -> Indices:

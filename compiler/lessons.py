@@ -66,7 +66,8 @@ def lessons(
     if own is not None:
         kept, apart = copies_apart(rows.fit, own_seed)
         return Lessons(kept, own[0], apart), own[1]
-    return Lessons(*divided(rows.fit, FIT_SHARE, own_seed)), rows.threshold
+    kept, apart = divided(rows.fit, FIT_SHARE, own_seed)
+    return Lessons(kept, apart.without_moved), rows.threshold
 
 
 def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str], seed: int) -> bool:
@@ -74,7 +75,7 @@ def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str],
     Where threshold rows are few, and the model is wrong on fit rows about as often as on them (of
     which only this is looked at, ``correct`` (n,)): its errors there are like those it makes
     elsewhere, while rows that it knows by heart are not."""
-    wrong = ~fit.correct
+    wrong = ~fit.without_moved.correct
     if correct.sum() > MANY_RIGHT or len(fit) * fit.width(taps) > MOST_CROSSED:
         return False
     share = float((~correct).mean())
@@ -82,7 +83,7 @@ def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str],
     if wrong.sum() < FEWEST_CROSSED or wrong.mean() < ALIKE * (share - error):
         return False
     # Fewer folds: one without right or wrong rows, which nobody would judge.
-    return len(tuning.folds(wrong, seed, fit.groups)) == tuning.FOLDS
+    return len(tuning.folds(~fit.correct, seed, fit.groups)) == tuning.FOLDS
 
 
 def threshold_halves(

@@ -22,6 +22,7 @@ from edgemon.compiler.promise.drift.choice import require_run_length
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise, Promise
 from edgemon.runtime.preprocess import Preprocess
 
+MOST_COPIES = 8
 RULES = ("guaranteed", "method")  # whose thresholds: calibrated, or the method's own if it has any
 
 
@@ -53,6 +54,7 @@ class Options:
     promise: Promise = field(default_factory=FalseAlarmPromise)
     guard: str = ""  # changes of images of which monitors also learn: see ``guarding``
     full_scale: int = 255  # the value of full brightness in images, for ``guard``
+    augment: int | None = None  # copies of each fit image; None: see ``augmenting``
     drift_run_length: int = 10_000  # mean images to a false flag; 0: no drift test
     convert: str = "float"  # or "int8": of Keras models
     seed: int = 0
@@ -83,6 +85,7 @@ class Options:
             "confidence": self.promise.confidence, "per_class": self.promise.per_class,
             "drift_run_length": self.drift_run_length, "expect_accuracy": self.expect_accuracy,
             "guard": self.guard, "full_scale": self.full_scale,
+            "augment": self.augment,
             "budget_kb": self.budget_kb, "budget_us": self.budget_us, "examples": self.examples,
             **self._beside(),
         }  # fmt: skip
@@ -111,6 +114,8 @@ class Options:
             raise CompileError("--decision-threshold: give a finite number, as 0 or 0.5")
         if not 1 <= self.full_scale <= 255:
             raise CompileError(f"--full-scale {self.full_scale}: give a value from 1 to 255")
+        if self.augment is not None and not 0 <= self.augment <= MOST_COPIES:
+            raise CompileError(f"--augment {self.augment}: give 0 to {MOST_COPIES} copies")
         if self.guard:
             properties.parse(self.guard, "--guard")
         if self.exif not in EXIF:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from edgemon import targets
+from edgemon.compiler import augmenting, fitting, guarding
 from edgemon.compiler import budget as budgets
-from edgemon.compiler import fitting, guarding
 from edgemon.compiler.bundle import manifest as manifests
 from edgemon.compiler.bundle import output_folder as outputs
 from edgemon.compiler.bundle.manifest import Accuracy
@@ -53,6 +53,7 @@ from edgemon.compiler.recording.recorded import Recorded
 from edgemon.compiler.recording.recorder import (
     Look,
     Recorder,
+    finite,
     require_probabilities,
     require_seen,
 )
@@ -107,6 +108,7 @@ def compile_bundle(
         changes = guarding.wanted(options.guard, splits.fit, options.full_scale, reporter)
         left_out: list[LeftOut] = []
         taps = ChosenTaps.wanted(model, estimators, options, left_out)
+        copies = augmenting.copies_wanted(options.augment, splits.fit, estimators, reporter)
         kernels = kernel_sets.parse(options.certify_kernels, model, model.kernels(target.kernels))
         recorder = Recorder(
             model, scratch, options.preprocess, kernels[0], classes,
@@ -129,6 +131,12 @@ def compile_bundle(
             )  # fmt: skip
             guarding.warn_of_idle(estimators, reporter)
         lessons = recorded.finite.fit if guarded is None else guarded.fit
+        augmented = None
+        if copies:
+            lessons, augmented = _augmented(
+                lessons, copies, estimators, recorder, tapped, splits.fit, recorded.finite.fit,
+                options, reporter,
+            )  # fmt: skip
         fitted = _fit(
             estimators, tapped, recorded, lessons, taps.logits, target.times, classes.names,
             options, reporter,
@@ -150,6 +158,7 @@ def compile_bundle(
             left_out=left_out,
             realised=_realised(fitted, recorded.finite.test, splits.test, options),
             drift=emitted.drift, guard=None if guarded is None else guarded.facts,
+            augmented=augmented,
             last_bits=last_bits, proof=proof, self_test=emitted.self_test,
             artifact=emitted.artifact, onnx=emitted.onnx,
             cost=Bill(fitted.program, target.times).together(),
@@ -196,13 +205,31 @@ def _accuracy(
     return found
 
 
+def _augmented(
+    lessons: Recording, count: int, estimators: Sequence[MonitorEstimator], recorder: Recorder,
+    tapped: TappedModel, data: Dataset, given: Recording, options: Options, reporter: Reporter,
+) -> tuple[Recording, measured.Augmented]:  # fmt: skip
+    """``lessons``, with moved copies of the fit rows as ``given`` behind them where these help."""
+    copied = augmenting.moved_copies(
+        data.take(given.rows), count, recorder.seed, recorder.scratch
+    )  # fmt: skip
+    with reporter.stage(f"recording {len(copied)} moved copies of fit rows") as progress:
+        copies = finite("moved copies", recorder.record(tapped, copied, progress), reporter)
+    found = augmenting.augmented(lessons, copies, len(given), recorder.scratch)
+    used = options.augment is not None or augmenting.copies_help(found, estimators, options.seed)
+    facts = augmenting.facts(count, found, used=used)
+    if not used:
+        reporter.note(augmenting.sentence(facts))
+    return found if used else lessons, facts
+
+
 def _fit(
     estimators: Sequence[MonitorEstimator], tapped: TappedModel, recorded: Recorded,
     lessons: Recording, logits: Sequence[Tensor], times: targets.OpTimes | None,
     class_names: Sequence[str],
     options: Options, reporter: Reporter,
 ) -> Fitted:  # fmt: skip
-    """``lessons``: the fit rows, with copies of what is guarded."""
+    """``lessons``: the fit rows, with copies of them."""
     _warn_of_few_errors(lessons, reporter)
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,11 @@ from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.signals import signal_table
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
+from edgemon.compiler.augmenting import augmented, copies_help, copies_wanted, moved_copies
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.float_model import agreement_json
 from edgemon.compiler.models import open_model
+from edgemon.compiler.monitors import MonitorEstimator
 from edgemon.compiler.reporter import Reporter
 from edgemon.runtime.preprocess import Preprocess
 
@@ -41,8 +44,11 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
         reads = Reads.of(model, estimators.values())
         if case.references:
             tensors = tuple(dict.fromkeys((*tensors, *reads.tensors)))
+        copies = copies_wanted(case.augment, data.fit, list(estimators.values()), reporter)
         recorder = CaseRecorder(case, model, tensors, data.fit, scratch, options.workers, reporter)
-        rows = _record(recorder, data)
+        rows, used = _record(
+            recorder, case, data, copies, list(estimators.values()), scratch, options.seed
+        )
         preprocess = Preprocess.parse(case.preprocess)
         model_us = costs.model_us(model, data.pool[0], preprocess)
         beside = costs.companions(recorder.companions, model, data.pool[0], preprocess)
@@ -72,10 +78,11 @@ def run_case(case: Case, root: Path, options: PanelOptions, reporter: Reporter) 
     return {
         "name": case.name, "group": case.group, "model": case.model,
         "rows": {
-            "fit": len(rows.fit), "pool": len(wrong),
+            "fit": len(data.fit), "moved_copies": used, "pool": len(wrong),
             "novel": {name: len(part) for name, part in rows.novel.items()},
         },
-        "accuracy": float(1 - wrong.mean()), "accuracy_on_fit_rows": float(rows.fit.correct.mean()),
+        "accuracy": float(1 - wrong.mean()),
+        "accuracy_on_fit_rows": float(rows.fit.as_given.correct.mean()),
         "wrong": int(wrong.sum()), "resplits": case.resplits, "fixed_split": case.has_fixed_split,
         "model_us": model_us,
         "monitors": [{"monitor": name, **found[name]} for name in case.monitors],
@@ -98,9 +105,19 @@ def splits_of(case: Case, rows: RecordedRows, seed: int) -> list[Split]:
     return found
 
 
-def _record(recorder: CaseRecorder, data: CaseRows) -> RecordedRows:
+def _record(
+    recorder: CaseRecorder, case: Case, data: CaseRows, copies: int,
+    estimators: Sequence[MonitorEstimator], scratch: Path, seed: int,
+) -> tuple[RecordedRows, int]:  # fmt: skip
+    """Also the number of moved copies of fit rows from which some learn."""
+    fit = recorder.record(data.fit, "fit")
+    if copies:
+        moved = moved_copies(data.fit, copies, seed, scratch)
+        found = augmented(fit, recorder.record(moved, "moved"), len(fit), scratch)
+        used = case.augment is not None or copies_help(found, estimators, seed)
+        fit = found if used else fit
     return RecordedRows(
-        recorder.output, recorder.logits, recorder.record(data.fit, "fit"),
+        recorder.output, recorder.logits, fit,
         tuple(recorder.record(part, "pool") for part in data.pool),
         {name: recorder.record(part, name) for name, part in data.novel.items()},
-    )  # fmt: skip
+    ), int(fit.moved.sum())  # fmt: skip

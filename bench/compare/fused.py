@@ -67,7 +67,7 @@ class Fused:
 
     def learn_crossed(self, crossed: Floats) -> None:
         """From the fit rows, by scores (n, members) of members that were not fitted on them."""
-        fit = self.rows.fit
+        fit = self.rows.fit.without_moved
         self.fusion.combine(crossed, ~fit.correct, self.bill, fit.groups)
 
     def _combine(self, scores: Sequence[Raw], wrong: Bools, groups: Groups | None = None) -> None:

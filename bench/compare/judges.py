@@ -58,7 +58,8 @@ class Judge:
         program, ranked = program.trimmed(), None
         scores = certified = all_scores(program, rows)
         builder, predicted = plain.builder, plain.predicted
-        looked, softmax = ranking.look(builder, predicted, plain.scores, rows.logits, rows.fit)
+        given = rows.fit.as_given
+        looked, softmax = ranking.look(builder, predicted, plain.scores, rows.logits, given)
         (without,) = ranking.without_ties(
             builder, plain.scores, [True], looked, softmax, promise.rate
         )

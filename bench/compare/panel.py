@@ -82,7 +82,8 @@ class Panel:
         self.learns_from_calibration = learns_from_thresholds(self._correct, options.target)
         self._fitter = self._members = Fitter(rows.fit)
         if not self.learns_from_calibration:
-            fit, self._learn = divided(rows.fit, FIT_SHARE, options.seed)
+            fit, apart = divided(rows.fit, FIT_SHARE, options.seed)
+            self._learn = apart.without_moved
             self._members = Fitter(fit)
         self._judges: dict[int, Judge] = {}
         self._fused: dict[int, Fused] = {}  # by their fusions, which they keep alive

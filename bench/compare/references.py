@@ -80,10 +80,8 @@ class ReferenceScores:
         def features(part: Recording) -> Features:
             return Features.of(part, reads, rows.logits)
 
-        lesson = Lesson(
-            features(rows.fit), np.asarray(rows.fit.labels), ~rows.fit.correct, rows.fit.groups,
-            seed,
-        )  # fmt: skip
+        fit = rows.fit.as_given
+        lesson = Lesson(features(fit), np.asarray(fit.labels), ~fit.correct, fit.groups, seed)
         pool = [features(part) for part in rows.pool]
         novel = {name: features(part) for name, part in rows.novel.items()}
 

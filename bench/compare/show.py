@@ -39,8 +39,10 @@ def show(terminal: Terminal, document: Document) -> None:
 
 def _case(terminal: Terminal, case: Document) -> None:
     rows = case["rows"]
+    copies = rows["moved_copies"]
     terminal.note(
-        f"\n{case['name']} ({case['model']}): {rows['fit']:,} fit rows, {rows['pool']:,} rows to "
+        f"\n{case['name']} ({case['model']}): {rows['fit']:,} fit rows"
+        f"{f' and {copies:,} moved copies of them' if copies else ''}, {rows['pool']:,} rows to "
         f"split, of which {case['wrong']:,} are wrong (accuracy {case['accuracy']:.2%}); the model "
         f"takes {case['model_us']:,.0f} us"
     )

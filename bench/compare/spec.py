@@ -18,6 +18,7 @@ classes = ["cat", "dog"]      # the model's, in its order, where labels are word
 unknown_labels = "novel"      # rows whose label no class has: novel (default: an error)
 novel = ["other.npz"]         # rows of no class that the model knows
 monitors = ["msp_t", "forest:trees=1", "errors"]    # each as ``--monitor`` takes it
+augment = 1                   # as ``edgemon compile`` takes it
 references = ["knn", "vim"]   # beside them, without limits of bytes and time: ``references``
 """
 
@@ -58,6 +59,7 @@ class Case:
     novel: tuple[str, ...] = ()
     group: str = ""
     rows_group: str = ""
+    augment: int | None = None
     float_model: str = ""
     references: tuple[str, ...] = ()
     companion: str = ""  # a model beside it, as `compile --companion`
@@ -127,7 +129,7 @@ def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
         if known[key].startswith("tuple"):
             good = isinstance(value, list) and all(isinstance(v, str) for v in value)
             wanted = "a list of texts"
-        elif known[key] == "int":
+        elif known[key].startswith("int"):
             good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1000
             wanted = "a whole number from 0 to 1000"
         else:

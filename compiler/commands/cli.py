@@ -216,6 +216,16 @@ def compile_(
             min=1, max=255, help="The value of full brightness in the images, for --guard."
         ),
     ] = 255,
+    augment: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=8,
+            help="Signals that classify features also learn from so many copies of each fit image, "
+            "shifted, scaled and turned by a little (default: 1 or 2 where images are no more than "
+            "10,000, if they help; 0: none). Thresholds are set on rows as they are.",
+        ),
+    ] = None,
     expect_accuracy: Annotated[
         float | None, typer.Option(help="Stop if the model is less accurate, for example 0.85.")
     ] = None,
@@ -316,6 +326,7 @@ def compile_(
         promise=_promise(false_alarm, miss_rate, confidence, per_class or "", promise),
         guard=guard,
         full_scale=full_scale,
+        augment=augment,
         drift_run_length=drift_run_length,
         seed=seed,
         workers=workers or Options.workers,

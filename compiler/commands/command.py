@@ -26,6 +26,7 @@ PANELS = {  # by the names of parameters, whichever command has them
     ),
     "Monitors": (
         "monitor", "profile", "mirror", "thresholds", "taps", "early_exit", "guard", "full_scale",
+        "augment",
     ),
     "What is promised": (
         "false_alarm", "miss_rate", "confidence", "promise", "per_class", "drift_run_length",

@@ -8,6 +8,7 @@ from typing import TypedDict
 from edgemon.compiler.documents.asked import Budget, Model, Options, Source
 from edgemon.compiler.documents.measured import (
     AccuracyFit,
+    Augmented,
     Counts,
     Decision,
     Drift,
@@ -76,6 +77,7 @@ class Results(Companions):
     realised: Realised
     drift: Drift | None  # null without a drift test
     guard: Guard | None  # null without --guard
+    augmented: Augmented | None  # null where no copies were made
     accuracy_fit: AccuracyFit | None  # null until `accuracy fit`
     last_bits: LastBits
     proof: Proof

@@ -290,6 +290,16 @@ class Guard(TypedDict):
     share: float  # copies for each row that breaks: 1, or what keeps them no more than the fit rows
 
 
+class Augmented(TypedDict):
+    """Copies of fit rows, moved by a little, from which signals that classify features also
+    learned, or for which it was tried. No threshold knows of them."""
+
+    copies_of_each: int  # fit row
+    copies: int  # that the model computes with finite numbers
+    errors: int  # copies that the model has wrong
+    used: bool  # or are more errors found without them?
+
+
 class AccuracyFit(TypedDict):
     """What ``accuracy fit`` learned of reference rows."""
 

@@ -243,6 +243,7 @@ class Numbers(manifest.Companions):
     drift: measured.Drift | None  # null without a drift test
     last_bits: measured.LastBits
     guard: measured.Guard | None  # null without --guard
+    augmented: measured.Augmented | None  # null where no copies were made
     by_class: list[ClassReport]
     seen: shown.Seen
     examples: shown.Examples

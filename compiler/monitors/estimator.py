@@ -99,6 +99,8 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
     # Does it learn from labels what errors look like? From another changed copies of rows (--guard)
     # are kept: what is usual, or typical of the layers, is that of rows as they are.
     learns_errors: ClassVar[bool] = True
+    # And from moved copies (--augment), of which rules and boxes would become more?
+    learns_from_moved: ClassVar[bool] = False
 
     learns_from_held_out: ClassVar[bool] = False  # by ``combine``: is it a fusion?
 
@@ -140,7 +142,10 @@ class MonitorEstimator(BaseEstimator, ABC):  # type: ignore[misc] # scikit-learn
         """Learn from labelled rows. Raises CompileError if taps, settings or rows do not suit."""
         self.check_taps()
         self.check_settings()
-        recording = recording if self.learns_errors else recording.as_given
+        if not self.learns_errors:
+            recording = recording.as_given
+        elif not (self.learns_from_moved or self.members):
+            recording = recording.without_moved
         self.check_rows(recording)
         with timed(self.kind):
             if self.members or len(recording) * recording.width(self.taps) > SMALL_FIT:

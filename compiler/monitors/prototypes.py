@@ -150,6 +150,7 @@ class PrototypeOddsMonitor(PrototypesMonitor):
 
     kind: ClassVar[str] = "prototype_odds"
     learns_errors: ClassVar[bool] = True
+    learns_from_moved: ClassVar[bool] = True
     what: ClassVar[str] = "nearer to the typical rows of another class"
 
     def smaller(self, recording: Recording) -> MonitorEstimator | None:

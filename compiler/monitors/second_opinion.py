@@ -75,6 +75,7 @@ class LinearOpinion(MonitorEstimator):
     most_taps: ClassVar[int | None] = None
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"rule": RULES}
     needs: ClassVar[Needs] = Needs.CLASSES
+    learns_from_moved: ClassVar[bool] = True
     bands: int = 1  # of a feature map, at most: in each, channels have means of their own
 
     weight_: Floats
@@ -118,7 +119,7 @@ class LinearOpinion(MonitorEstimator):
         self.weight_, self.bias_ = self._learn(x, labels)
         self.scores_ = self._scores(x)
         answers = (x @ self.weight_.T + self.bias_).argmax(axis=1)
-        self.accuracy_ = float((answers == labels).mean())
+        self.accuracy_ = float((answers == labels)[~recording.moved].mean())
         self.threshold_ = alarm_threshold(self.rule, recording, x, self._classify, self.seed)
 
     def _choose(self, x: Floats, labels: Integers, recording: Recording) -> None:
@@ -279,6 +280,7 @@ class SecondOpinionMonitor(LinearOpinion):
         often = np.bincount(labels)[labels] >= 4  # a class must occur on both sides
         short, labels, groups = x.astype(np.float32)[often], labels[often], recording.groups
         predicted, wrong = recording.predicted[often], ~recording.correct[often]
+        moved = recording.moved[often]
         if len(np.unique(labels)) < 2:
             return UNCHOSEN
         if groups is None:
@@ -291,6 +293,7 @@ class SecondOpinionMonitor(LinearOpinion):
             judge = judge[np.isin(labels[judge], labels[learn])]
             if len(np.unique(labels[learn])) < 2 or not len(judge):
                 return UNCHOSEN
+        judge = judge[~moved[judge]]
         errors = int(wrong[judge].sum())
         if min(errors, len(judge) - errors) < FEWEST_ERRORS:
             return UNCHOSEN

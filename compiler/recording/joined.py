@@ -14,7 +14,7 @@ from edgemon.compiler.recording.recording import Recording
 
 def joined(first: Recording, second: Recording, folder: Path) -> Recording:
     """The rows of both, in this order. Their taps are copied to ``folder``, which must be empty;
-    both have labels, and groups and ``changed`` or neither has."""
+    both have labels, and groups and marks of copies or neither has."""
     count = len(first) + len(second)
     files = []
     for i, tap in enumerate(first.taps):
@@ -30,6 +30,7 @@ def joined(first: Recording, second: Recording, folder: Path) -> Recording:
         predicted=np.concatenate([first.predicted, second.predicted]),
         labels=_both(first.labels, second.labels), groups=_both(first.groups, second.groups),
         changed=_both(first.changed, second.changed),
+        augmented=_both(first.augmented, second.augmented),
         worker_peak_bytes=max(first.worker_peak_bytes, second.worker_peak_bytes),
     )  # fmt: skip
 

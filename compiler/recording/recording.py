@@ -33,8 +33,8 @@ FEWEST_ROWS = 64  # a worker with less to do costs more to start than it saves
 class Recording:
     """N rows. ``predicted`` is the class that the model's output means (see ``models.decision``);
     ``labels`` are in the order of the model's classes; ``groups`` as in ``data.groups``, where rows
-    come in groups; ``changed`` where they are changed copies of others (see ``guarding``), None
-    where none is. The taps stay on disk."""
+    come in groups; ``changed`` and ``augmented`` where they are copies of others (see ``guarding``
+    and ``augmenting``), None where none is. The taps stay on disk."""
 
     taps: tuple[Tap, ...]
     files: tuple[RowFile, ...]
@@ -46,6 +46,7 @@ class Recording:
     row_s: float = 0.0  # processor time of a row, 0 where unknown
     groups: Groups | None = None
     changed: npt.NDArray[np.bool_] | None = None
+    augmented: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -106,12 +107,26 @@ class Recording:
             labels=None if self.labels is None else self.labels[index],
             groups=None if self.groups is None else self.groups[index],
             changed=None if self.changed is None else self.changed[index],
+            augmented=None if self.augmented is None else self.augmented[index],
         )
 
     @property
     def as_given(self) -> Recording:
-        """The rows that are no changed copies."""
-        return self if self.changed is None else self.take(np.flatnonzero(~self.changed))
+        """The rows that are no copies."""
+        own = self.without_moved
+        return own if own.changed is None else own.take(np.flatnonzero(~own.changed))
+
+    @property
+    def without_moved(self) -> Recording:
+        """The rows that ``augmenting`` did not add."""
+        if self.augmented is None:
+            return self
+        return replace(self.take(np.flatnonzero(~self.augmented)), augmented=None)
+
+    @property
+    def moved(self) -> npt.NDArray[np.bool_]:
+        """(n,): did ``augmenting`` add the row?"""
+        return np.zeros(len(self), bool) if self.augmented is None else self.augmented
 
     def grouped(self, groups: Groups) -> Recording:
         """The same rows in these groups (n,)."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 
+from edgemon.compiler import augmenting
 from edgemon.compiler.documents import report as schema
 from edgemon.compiler.documents.measured import Finding
 from edgemon.compiler.documents.monitors import Candidate, Monitor
@@ -47,8 +48,8 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
             "that the intervals of everything about wrong answers are wide. More test rows make "
             "them narrower (--test).",
         )
-    guard = document["guard"]
-    if fit["wrong"] + (0 if guard is None else guard["errors"]) < FEW:
+    guard, augmented = document["guard"], document["augmented"]
+    if fit["wrong"] + sum(c["errors"] for c in (guard, augmented) if c is not None) < FEW:
         yield (
             "few_wrong_fit_rows",
             f"Only {fit['wrong']} of the {fit['rows']:,} fit rows are classified wrongly: "
@@ -58,6 +59,9 @@ def _all(document: schema.Numbers) -> Iterator[tuple[str, str]]:
     if guard is not None:
         said = sentence(guard)
         yield "guarded", f"{said[0].upper()}{said[1:]}."
+    if augmented is not None and augmented["used"]:
+        said = augmenting.sentence(augmented)
+        yield "augmented", f"{said[0].upper()}{said[1:]}."
     if document["groups"] is not None:
         yield (
             "grouped_rows",

@@ -100,6 +100,7 @@ def collect(
         "drift": manifest["drift"],
         "last_bits": manifest["last_bits"],
         "guard": manifest["guard"],
+        "augmented": manifest["augmented"],
         "by_class": _by_class(found.verdict != Verdict.TRUST, wrong, rows.test, labels),
         "seen": seen(rows.test, labels, given),
         "examples": examples(fitted, rows.test, labels, given),

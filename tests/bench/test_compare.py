@@ -211,7 +211,7 @@ def test_a_comparison_from_the_command_line(folder: Path) -> None:
     spec = write_spec(folder, CASE)
     found = document("compare", spec)
     (case,) = found["cases"]
-    assert case["rows"] == {"fit": 400, "pool": 500, "novel": {"novel": 50}}
+    assert case["rows"] == {"fit": 400, "moved_copies": 0, "pool": 500, "novel": {"novel": 50}}
     monitors: dict[str, Any] = {m["monitor"]: m for m in case["monitors"]}
     assert list(monitors) == ["msp_t", "second_opinion", "deepinfer", "errors"]
     for found_of in monitors.values():

@@ -29,14 +29,16 @@ def alarm_threshold(
     rule: str, recording: Recording, x: Floats, classify: Classifier, seed: int
 ) -> float:
     """Log-odds (nats) above which a second classifier alarms: with ``rule`` "mcc" those with the
-    best MCC on the rows of the recording, with features ``x`` (n, width), out of fold; 0 with
-    "disagreement", and where too few of the answers are wrong (``tuning.folds``)."""
+    best MCC on the rows of the recording, with features ``x`` (n, width), out of fold and but for
+    moved copies; 0 with "disagreement", and where too few of the answers are wrong
+    (``tuning.folds``)."""
     if rule == "disagreement":
         return 0.0
     wrong, labels = ~recording.correct, np.asarray(recording.labels)
     judged: list[npt.NDArray[np.int64]] = []
     odds: list[Floats] = []
-    for learn, judge in folds(wrong, seed, recording.groups):
+    for learn, every in folds(wrong, seed, recording.groups):
+        judge = every[~recording.moved[every]]
         if len(np.unique(labels[learn])) < 2:
             return 0.0
         scores = classify(x[learn], labels[learn], x[judge])

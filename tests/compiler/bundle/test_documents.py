@@ -34,8 +34,8 @@ ENTRIES = {
     "plain": ("drift.measured", "model.fixed_inputs.w2", "options.inputs.w2"),
     "fusion": (
         "comparison.0.quality", "last_bits.kernels.1", "last_bits.lsb", "monitors.1.alone",
-        "drift", "guard.changes.0.classes.0", "budget.kilobytes", "input.spread",
-        "input.better", "left_out.0",
+        "drift", "guard.changes.0.classes.0", "augmented", "budget.kilobytes",
+        "input.spread", "input.better", "left_out.0",
     ),
     "classes": ("monitors.0.class_thresholds", "groups.drawn", "realised.by_set"),
     "unit": ("decision", "features"),

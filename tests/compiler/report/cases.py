@@ -103,7 +103,7 @@ def make_case(
         "left_out": [x.to_json() for x in fitted.left_out],
         "drift": None,
         "last_bits": last_bits_json(fitted, rows.test),
-        "guard": None,
+        "guard": None, "augmented": None,
         "proof": {
             "rows": 10, "neighbours": 20, "mismatches": 0, "output_rows": 5, "output_mismatches": 0
         },

@@ -7,7 +7,7 @@ from typing import Any
 from edgemon.compiler.report.findings import findings
 
 UNSAID: dict[str, Any] = {  # what a document need not tell
-    "input": None, "own_labels": None, "guard": None,
+    "input": None, "own_labels": None, "guard": None, "augmented": None,
 }  # fmt: skip
 BETTER: dict[str, Any] = {"kind": "m", "worth": {"mark": "better"}}  # than the softmax
 

@@ -27,7 +27,7 @@ EVERY = Options(
     exif="apply", group="track", target="cortex-m4f", certify_kernels="reference",
     expect_accuracy=0.9, promise=FalseAlarmPromise(0.1, 0.9, "each", "monitor"), guard="noise",
     full_scale=16, drift_run_length=0, convert="int8", seed=3, budget_kb=16.0, budget_us=2.5,
-    examples=False,
+    examples=False, augment=2,
 )  # fmt: skip
 
 

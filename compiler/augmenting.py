@@ -1,0 +1,159 @@
+"""``compile --augment``: signals that classify features also learn from moved copies of fit images,
+where these are few and the copies help.
+
+Copies keep their labels. Neither what is usual is learned from them, nor how much each signal of a
+fusion is worth, nor a threshold. They help most where fit rows of a class are few; where the model
+is wrong on rows as they are for other reasons than on moved ones, they mislead: so it is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import roc_auc_score
+
+from edgemon.compiler.copies import DRAWS, Indices, made, with_copies
+from edgemon.compiler.data.loading import Dataset
+from edgemon.compiler.documents import measured as schema
+from edgemon.compiler.errors import DataError
+from edgemon.compiler.faults.geometry import moved
+from edgemon.compiler.faults.properties import Bytes
+from edgemon.compiler.faults.registry import generator
+from edgemon.compiler.monitors.estimator import MonitorEstimator
+from edgemon.compiler.monitors.shared.disagreement import odds_against
+from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.statistics import tuning
+
+Floats = npt.NDArray[np.float64]
+
+OPTION = "--augment"
+FEW = 10_000  # fit images, up to which copies are tried unless the user says otherwise
+UNASKED = 2  # copies of a row, where that makes no more than these
+WIDEST = 1024  # features, all in all, on which it is tried whether copies help
+FALSE_ALARMS = 0.1  # up to which the area below a ROC curve counts there
+LEAST_GAIN = 0.005  # of that area
+NO_CLASS = -30.0  # log-probability (nats) of a class without rows
+
+
+def copies_wanted(
+    count: int | None, rows: Dataset, estimators: Sequence[MonitorEstimator], reporter: Reporter
+) -> int:
+    """Copies of each fit row: what ``--augment`` says; if None, a few of images of bytes that are
+    few. Raises DataError where copies are asked for of other rows; warns where they are idle."""
+    images = rows.dtype == np.uint8 and len(rows.shape) in (3, 4)
+    idle = not _learners(estimators)
+    if count and not images:
+        raise DataError(
+            f"{rows.source}: {OPTION} moves images of bytes, (N, H, W) or (N, H, W, C); these rows "
+            f"are {rows.dtype} of the shape {rows.shape}; leave {OPTION} out, or give images"
+        )
+    if count and idle:
+        reporter.warn(
+            f"{OPTION} changes nothing here: only second_opinion, mahalanobis_gap, mirror and "
+            "prototype_odds learn from moved copies, alone or in a fusion"
+        )
+    if count is None:
+        count = min(UNASKED, FEW // max(1, len(rows))) if images else 0
+    return 0 if idle else count
+
+
+def moved_copies(data: Dataset, count: int, seed: int, scratch: Path) -> Dataset:
+    """So many copies of all rows, each shifted, scaled and turned by a little."""
+    every = np.arange(len(data))
+    return made(data, [(partial(_moved, copy, seed), every) for copy in range(count)], scratch)
+
+
+def augmented(fit: Recording, copies: Recording, rows: int, scratch: Path) -> Recording:
+    """``fit``, which begins with so many rows as they are, then ``copies`` of all of these, once
+    or several times."""
+    return with_copies(fit, copies, copies.rows % rows, scratch, "augmented")
+
+
+def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: int) -> bool:
+    """Does a linear discriminant of the features that they read find more of the model's errors
+    where it learned from copies too? Out of fold, on rows as they are; False where too few of these
+    are wrong to tell, or all features are too many."""
+    own, x = fit.without_moved, _features(fit, estimators)
+    if not x.shape[1]:
+        return False
+    labels, groups = np.asarray(fit.labels), fit.groups
+    assert own.groups is not None
+    assert groups is not None
+    as_it_is = np.flatnonzero(~fit.moved)
+    odds = np.full((2, len(own)), np.nan)
+    for learn, judge in tuning.folds(~own.correct, seed, own.groups):
+        both = np.flatnonzero(np.isin(groups, own.groups[learn]))
+        for found, rows in zip(odds, (as_it_is[learn], both), strict=True):
+            if len(np.unique(labels[rows])) < 2:
+                return False
+            scores = _discriminant(x[rows], labels[rows], x[as_it_is[judge]], fit.n_classes)
+            found[judge] = odds_against(scores, own.predicted[judge])
+    judged = np.isfinite(odds).all(axis=0)
+    wrong = ~own.correct[judged]
+    if not 0 < wrong.sum() < len(wrong):
+        return False
+    without, with_them = (
+        roc_auc_score(wrong, of[judged], max_fpr=FALSE_ALARMS) for of in odds
+    )  # fmt: skip
+    return bool(with_them >= without + LEAST_GAIN)
+
+
+def facts(count: int, fit: Recording, *, used: bool) -> schema.Augmented:
+    """What the manifest says of copies that were ``used``, or tried."""
+    wrong = ~fit.correct[fit.moved]
+    return {
+        "copies_of_each": count, "copies": len(wrong), "errors": int(wrong.sum()), "used": used
+    }  # fmt: skip
+
+
+def sentence(found: schema.Augmented) -> str:
+    """For people."""
+    copies = (
+        f"{found['copies']:,} copies of fit rows, shifted, scaled and turned by a little, of which "
+        f"the model has {found['errors']:,} wrong"
+    )
+    if found["used"]:
+        return (
+            f"signals that classify features also learned from {copies} ({OPTION} 0: without); "
+            "thresholds are set on rows as they are"
+        )
+    return (
+        f"no signal learned from {copies}: on fit rows as they are no more errors are found so "
+        f"({OPTION} {found['copies_of_each']}: use them all the same)"
+    )
+
+
+def _learners(estimators: Sequence[MonitorEstimator]) -> list[MonitorEstimator]:
+    return [m for e in estimators for m in (e, *e.members) if m.learns_from_moved]
+
+
+def _features(fit: Recording, estimators: Sequence[MonitorEstimator]) -> Floats:
+    """(n, width): what the learners read, but for layers with which they would be too many."""
+    found: list[Floats] = [np.empty((len(fit), 0))]
+    width = 0
+    for name in dict.fromkeys(tap for m in _learners(estimators) for tap in m.taps):
+        if width + fit.width([name]) <= WIDEST:
+            found.append(fit.features(name))
+            width += found[-1].shape[1]
+    return np.concatenate(found, axis=1)
+
+
+def _discriminant(x: Floats, labels: Indices, judged: Floats, classes: int) -> Floats:
+    """(n, classes): log-probabilities, unnormalised."""
+    fitted = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, labels)
+    found = np.full((len(judged), classes), NO_CLASS)
+    scores = fitted.decision_function(judged)
+    found[:, fitted.classes_] = np.stack([-scores, scores], 1) / 2 if scores.ndim == 1 else scores
+    return found
+
+
+def _moved(copy: int, seed: int, images: Bytes, numbers: Indices) -> Bytes:
+    draws = [generator("moved", copy, seed + DRAWS, row) for row in numbers.tolist()]
+    found = [np.rint(moved(x.astype(np.float64), d)) for x, d in zip(images, draws, strict=True)]
+    return np.stack(found).astype(np.uint8)
