@@ -35,6 +35,7 @@ Floats = npt.NDArray[np.float64]
 OPTION = "--augment"
 FEW = 10_000  # fit images, up to which copies are tried unless the user says otherwise
 UNASKED = 2  # copies of a row, where that makes no more than these
+MOST_WRONG = 0.05  # of the fit rows: more errors teach what they look like by themselves
 WIDEST = 1024  # features, all in all, on which it is tried whether copies help
 FALSE_ALARMS = 0.1  # up to which the area below a ROC curve counts there
 LEAST_GAIN = 0.005  # of that area
@@ -73,6 +74,12 @@ def augmented(fit: Recording, copies: Recording, rows: int, scratch: Path) -> Re
     """``fit``, which begins with so many rows as they are, then ``copies`` of all of these, once
     or several times."""
     return with_copies(fit, copies, copies.rows % rows, scratch, "augmented")
+
+
+def may_help(fit: Recording) -> bool:
+    """Are errors of the fit rows few, and yet enough to tell whether copies help?"""
+    wrong = int((~fit.correct).sum())
+    return tuning.FEWEST_ERRORS <= wrong <= MOST_WRONG * len(fit)
 
 
 def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: int) -> bool:

@@ -132,7 +132,8 @@ def compile_bundle(
             guarding.warn_of_idle(estimators, reporter)
         lessons = recorded.finite.fit if guarded is None else guarded.fit
         augmented = None
-        if copies:
+        asked = options.augment is not None
+        if copies and (asked or augmenting.may_help(recorded.finite.fit)):
             lessons, augmented = _augmented(
                 lessons, copies, estimators, recorder, tapped, splits.fit, recorded.finite.fit,
                 options, reporter,

@@ -18,7 +18,13 @@ from edgemon.bench.compare.rows import CaseRows, load_rows
 from edgemon.bench.compare.signals import signal_table
 from edgemon.bench.compare.spec import Case
 from edgemon.bench.errors import BenchError
-from edgemon.compiler.augmenting import augmented, copies_help, copies_wanted, moved_copies
+from edgemon.compiler.augmenting import (
+    augmented,
+    copies_help,
+    copies_wanted,
+    may_help,
+    moved_copies,
+)
 from edgemon.compiler.data.classes import label_map
 from edgemon.compiler.float_model import agreement_json
 from edgemon.compiler.models import open_model
@@ -111,7 +117,7 @@ def _record(
 ) -> tuple[RecordedRows, int]:  # fmt: skip
     """Also the number of moved copies of fit rows from which some learn."""
     fit = recorder.record(data.fit, "fit")
-    if copies:
+    if copies and (case.augment is not None or may_help(fit)):
         moved = moved_copies(data.fit, copies, seed, scratch)
         found = augmented(fit, recorder.record(moved, "moved"), len(fit), scratch)
         used = case.augment is not None or copies_help(found, estimators, seed)

@@ -223,7 +223,8 @@ def compile_(
             max=8,
             help="Signals that classify features also learn from so many copies of each fit image, "
             "shifted, scaled and turned by a little (default: 1 or 2 where images are no more than "
-            "10,000, if they help; 0: none). Thresholds are set on rows as they are.",
+            "10,000 and few of them wrong, if copies help; 0: none). Thresholds are set on rows as "
+            "they are.",
         ),
     ] = None,
     expect_accuracy: Annotated[

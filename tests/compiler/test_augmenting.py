@@ -18,6 +18,7 @@ from edgemon.compiler.augmenting import (
     copies_help,
     copies_wanted,
     facts,
+    may_help,
     moved_copies,
     sentence,
 )
@@ -177,17 +178,41 @@ def test_copies_teach_classifiers_of_features_alone(tmp_path: Path) -> None:
     assert 0 < found["errors"] < found["copies"]
 
 
-def test_copies_are_used_unasked_where_they_help(tmp_path: Path) -> None:
+@pytest.mark.parametrize("help_found", [True, False])
+def test_copies_are_used_unasked_where_they_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, help_found: bool
+) -> None:
+    monkeypatch.setattr("edgemon.compiler.augmenting.MOST_WRONG", 1.0)
+    monkeypatch.setattr("edgemon.compiler.augmenting.copies_help", lambda *_: help_found)
     heard = Heard()
     found = compiled(tmp_path / "b", LEARNERS, None, reporter=heard)
     assert found["options"]["augment"] is None
+    assert found["augmented"]["used"] is help_found
     said = [f["text"] for f in found["findings"] if f["kind"] == "augmented"]
-    used = found["augmented"]["used"]
-    assert len(said) == used
-    assert sum("no signal learned from" in text for text in heard.notes) == (not used)
-    own = compiled(tmp_path / "c", LEARNERS, 2 if used else 0)
+    assert len(said) == help_found
+    assert sum("no signal learned from" in text for text in heard.notes) == (not help_found)
+    own = compiled(tmp_path / "c", LEARNERS, 2 if help_found else 0)
     alike = [[m["threshold"] for m in d["monitors"]] for d in (found, own)]
     assert alike[0] == alike[1]
+
+
+def test_where_many_rows_are_wrong_nothing_is_tried(tmp_path: Path) -> None:
+    """The demonstration has 7 % of its fit rows wrong."""
+    assert compiled(tmp_path / "b", LEARNERS, None)["augmented"] is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "tried"),
+    [(0, False), (tuning.FEWEST_ERRORS - 1, False), (tuning.FEWEST_ERRORS, True), (30, True),
+     (31, False)],
+)  # fmt: skip
+def test_copies_are_tried_where_errors_are_few_but_some(
+    tmp_path: Path, wrong: int, tried: bool
+) -> None:
+    rows = make_recording(tmp_path / "a", "float32", 600, 0)
+    labels = rows.predicted.astype(np.int64)
+    labels[:wrong] = (labels[:wrong] + 1) % rows.n_classes
+    assert may_help(replace(rows, labels=labels)) is tried
 
 
 def test_guard_and_copies_go_together(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import edgemon
 from edgemon.bench.cli import guarantee
 from edgemon.bench.compare.references import UNITS
 from edgemon.bench.compare.spec import Case
-from edgemon.compiler.augmenting import FEW
+from edgemon.compiler.augmenting import FEW, MOST_WRONG
 from edgemon.compiler.commands.named_monitors import MEMBERS
 from edgemon.compiler.errors import (
     BudgetError,
@@ -100,7 +100,8 @@ FIGURES: dict[str, list[str]] = {
         f"decides at {'one half' if OF_PROBABILITY == 0.5 else OF_PROBABILITY}, or at "
         f"{OF_LOGIT:g} where it gives logits",
         f"takes {WORDS[STEPS]} steps",
-        f"Of few fit images (no more than {FEW:,}) `compile` tries",
+        f"Of few fit images (no more than {FEW:,}, of which the model has no more than "
+        f"{MOST_WRONG:.0%} wrong) `compile` tries".replace("%", " %", 1),
     ],
     "docs/tutorials/image.md": [f"({PERCENT} unless `--false-alarm` says otherwise)"],
     "docs/tutorials/pipeline.md": [
