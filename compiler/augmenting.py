@@ -77,18 +77,20 @@ def augmented(fit: Recording, copies: Recording, rows: int, scratch: Path) -> Re
 
 
 def may_help(fit: Recording) -> bool:
-    """Are errors of the fit rows few, and yet enough to tell whether copies help?"""
-    wrong = int((~fit.correct).sum())
-    return tuning.FEWEST_ERRORS <= wrong <= MOST_WRONG * len(fit)
+    """Are errors of the fit rows so few that those of copies may tell more?"""
+    return int((~fit.correct).sum()) <= MOST_WRONG * len(fit)
 
 
 def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: int) -> bool:
     """Does a linear discriminant of the features that they read find more of the model's errors
-    where it learned from copies too? Out of fold, on rows as they are; False where too few of these
-    are wrong to tell, or all features are too many."""
+    where it learned from copies too? Out of fold, on rows as they are. Where too few of these are
+    wrong to tell, errors are to be had of copies alone: it is enough that there are some. False
+    where all features are too many."""
     own, x = fit.without_moved, _features(fit, estimators)
     if not x.shape[1]:
         return False
+    if (~own.correct).sum() < tuning.FEWEST_ERRORS:
+        return bool((~fit.correct[fit.moved]).sum() >= tuning.FEWEST_ERRORS)
     labels, groups = np.asarray(fit.labels), fit.groups
     assert own.groups is not None
     assert groups is not None

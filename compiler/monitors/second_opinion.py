@@ -293,7 +293,9 @@ class SecondOpinionMonitor(LinearOpinion):
             judge = judge[np.isin(labels[judge], labels[learn])]
             if len(np.unique(labels[learn])) < 2 or not len(judge):
                 return UNCHOSEN
-        judge = judge[~moved[judge]]
+        as_given = judge[~moved[judge]]
+        if wrong[as_given].sum() >= FEWEST_ERRORS:  # else errors of copies have to do
+            judge = as_given
         errors = int(wrong[judge].sum())
         if min(errors, len(judge) - errors) < FEWEST_ERRORS:
             return UNCHOSEN
