@@ -143,27 +143,32 @@ def logits_of(builder: Builder, tap: str, predicted: int) -> int:
     logit is that of the predicted class."""
     id_ = builder.tap(tap)
     probabilities = builder.taps[id_].probabilities
+    whole = builder.taps[id_].dtype != "float32"
     if builder.value(id_).length > 1:
-        return _log_probabilities(builder, id_) if probabilities else id_
+        return _log_probabilities(builder, id_, whole=whole) if probabilities else id_
     (output,) = builder.nodes[predicted - len(builder.taps)].inputs
     at = builder.taps[output].decides_above
     if probabilities and 0 < at < 1:
         both = [np.array([-1.0, 1.0]), np.array([1.0, 0.0])]
-        logs = _log_probabilities(builder, builder.node("affine", id_, tables=both))
+        logs = _log_probabilities(builder, builder.node("affine", id_, tables=both), whole=whole)
         shifted = [np.eye(2).ravel(), np.array([0.0, -_logit(at)])]
         return builder.node("affine", logs, tables=shifted)
     bias = np.array([0.0, -_decides_at(builder.taps[output], is_output=id_ == output)])
     return builder.node("affine", id_, tables=[np.array([0.0, 1.0]), bias])
 
 
-def _log_probabilities(builder: Builder, p: int) -> int:
+def _log_probabilities(builder: Builder, p: int, *, whole: bool) -> int:
     """Value id of ``log(p + LEAST_PROBABILITY)``: forests answer 0, which has no logarithm."""
-    return builder.node("log", plus(builder, p, LEAST_PROBABILITY))
+    return builder.node("log", plus(builder, p, LEAST_PROBABILITY, whole=whole))
 
 
-def plus(builder: Builder, x: int, amount: float) -> int:
-    """Value id of ``x + amount``, where the largest of x is above ``-amount``."""
-    negative = builder.node("clip", builder.node("max", x), tables=[np.array([-amount])])
+def plus(builder: Builder, x: int, amount: float, *, whole: bool = False) -> int:
+    """Value id of ``x + amount``, where the largest of x is above ``-amount``. ``whole``: x are
+    whole numbers of the device, none of which may be the amount: then it is added to floats."""
+    above = builder.node("max", x)
+    if whole:
+        above = builder.node("mul", above, above)  # a float, and still above any negative number
+    negative = builder.node("clip", above, tables=[np.array([-amount])])
     return builder.node("sub", x, negative)
 
 

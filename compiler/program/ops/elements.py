@@ -205,8 +205,8 @@ class Clip(Op):
 
     def quantise(self, q: Quantiser, node: Node) -> Represented:
         x = q.no_int64(*q.inputs(node))
-        most = (1 << q.type_of(x).bits) - 1
-        return x.at(q.node("clip", x, tables=[q.at_most(node.tables[0], x, -most, most)]))
+        most = (1 << q.type_of(x).bits) - 1  # no x is above, but a bound may be below all
+        return x.at(q.node("clip", x, tables=[q.at_most(node.tables[0], x, 1 - (1 << 31), most)]))
 
     def onnx(self, e: OnnxGraph, node: Node, x: str) -> str:
         upper = e.constant(node.tables[0][0])

@@ -13,10 +13,11 @@ from edgemon.compiler.monitors.shared.vectors import (
     blocks_of,
     joined_values,
     log_odds_against,
+    logits_of,
 )
 from edgemon.compiler.program import reference
 from edgemon.compiler.program.ir import DEVIATION, MEAN, Builder, Monitor, Tap
-from edgemon.compiler.program.quantise import quantise
+from edgemon.compiler.program.quantise import quantise, quantise_scores
 from tests.compiler.recordings import make_recording
 
 
@@ -32,6 +33,43 @@ def test_log_odds_against_the_answer_of_one_output_unit() -> None:
     other = (unit[:, 0] <= 0).astype(int)
     expected = scores[np.arange(40), other] - scores[np.arange(40), 1 - other]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+CODES = {"int8": (-128, 128), "uint8": (0, 256), "int16": (-32768, 32768)}
+
+
+@pytest.mark.parametrize("dtype", CODES)
+def test_logarithms_of_whole_number_probabilities_are_those_of_the_probabilities(
+    dtype: str,
+) -> None:
+    """Of int8 they were those of a code less: 1/256 was taken for 0, and 0 for less."""
+    first, last = CODES[dtype]
+    tap = Tap("p", dtype, 2, 1 / (last - first), first, probabilities=True)
+    b = Builder([tap], real=True)
+    predicted = b.node("argmax", 0)
+    logs = logits_of(b, "p", predicted)
+    program, (represented,) = quantise_scores(
+        b.program(predicted, [Monitor("m", b.node("max", logs), 0.0, 0.0)])
+    )
+    codes = np.unique(np.linspace(first, last - 1, 512).round()).astype(dtype)
+    codes = np.union1d(codes, np.array([first, first + 1, first + 2], dtype))
+    both = np.stack([codes, np.full_like(codes, first)], axis=1)
+    scores = reference.run_device(program, [both])[0][program.monitors[0].score][:, 0]
+    share = (codes.astype(np.float64) - first) / (last - first)
+    np.testing.assert_allclose(
+        represented.real(scores), np.log(share + 2.0**-40), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_a_bound_below_all_whole_numbers_is_itself() -> None:
+    """It was the least number that its bits hold, less their sign: -127 of int8."""
+    b = Builder([Tap("x", "int8", 3, 0.5, -128)], real=True)
+    predicted = b.node("argmax", 0)
+    least = b.node("clip", b.node("max", 0), tables=[np.array([-3.0])])
+    program, (represented,) = quantise_scores(b.program(predicted, [Monitor("m", least, 0.0, 0.0)]))
+    codes = np.array([[-128, -128, -128], [5, 127, -128]], np.int8)
+    scores = reference.run_device(program, [codes])[0][program.monitors[0].score][:, 0]
+    np.testing.assert_array_equal(represented.real(scores), [-3.0, -3.0])
 
 
 def test_features_of_several_taps_take_no_more_memory_than_they_have(
