@@ -71,13 +71,15 @@ def with_copies(
     """``fit``, then ``copies`` of its rows ``source``, which are marked as of this kind. Rows and
     their copies are in one group."""
     groups = fit.rows if fit.groups is None else fit.groups
-    none = np.zeros(len(copies), bool)
-    own = {
-        "changed": None if fit.changed is None else none,
-        "augmented": None if fit.augmented is None else none,
-    }
-    return joined(
-        replace(fit, groups=groups, **{kind: np.zeros(len(fit), bool)}),
-        replace(copies, groups=groups[source], **{**own, kind: ~none}),
-        Path(tempfile.mkdtemp(dir=scratch)),
-    )
+    first = replace(fit, groups=groups)
+    second = replace(copies, groups=groups[source])
+    none, every = np.zeros(len(copies), bool), np.ones(len(copies), bool)
+    if kind == "changed":
+        first = replace(first, changed=np.zeros(len(fit), bool))
+        second = replace(second, changed=every)
+    else:
+        first = replace(first, augmented=np.zeros(len(fit), bool))
+        second = replace(
+            second, augmented=every, changed=None if fit.changed is None else none
+        )  # fmt: skip
+    return joined(first, second, Path(tempfile.mkdtemp(dir=scratch)))

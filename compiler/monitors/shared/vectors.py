@@ -38,7 +38,9 @@ class Block:
     def lower(self, builder: Builder) -> int:
         """Value id of the features."""
         id_ = builder.features(self.tap.name, self.statistic, self.bands)
-        return _log_probabilities(builder, id_) if self.logarithms else id_
+        if not self.logarithms:
+            return id_
+        return _log_probabilities(builder, id_, whole=self.tap.dtype != "float32")
 
     @property
     def width(self) -> int:
