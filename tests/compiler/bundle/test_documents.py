@@ -71,7 +71,7 @@ def _given(kind: str, folder: Path, tiny_data: Path) -> tuple[Path, Path, Option
         case "fusion":
             options = Options(
                 monitors="errors,box", certify_kernels="reference", budget_kb=24.0,
-                guard="rotation=20", full_scale=16,
+                guard="rotation=20", full_scale=16, augment=1,
                 preprocess=Preprocess(scale=3.0),
                 promise=FalseAlarmPromise(rate=0.2),
             )  # fmt: skip
