@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 
@@ -27,7 +28,7 @@ from edgemon.compiler.faults.registry import generator
 from edgemon.compiler.monitors.estimator import MonitorEstimator
 from edgemon.compiler.monitors.shared.disagreement import odds_against
 from edgemon.compiler.recording.recording import Recording
-from edgemon.compiler.reporter import Reporter
+from edgemon.compiler.reporter import Progress, Reporter, unseen
 from edgemon.compiler.statistics import tuning
 
 Floats = npt.NDArray[np.float64]
@@ -39,6 +40,8 @@ MOST_WRONG = 0.05  # of the fit rows: more errors teach what they look like by t
 WIDEST = 1024  # features, all in all, on which it is tried whether copies help
 FALSE_ALARMS = 0.1  # up to which the area below a ROC curve counts there
 LEAST_GAIN = 0.005  # of that area
+MOST_CHANNELS = 4  # of an image: a longer last axis is one of positions
+FEWEST_ROWS = 2  # of a class, from which a covariance is learned
 NO_CLASS = -30.0  # log-probability (nats) of a class without rows
 
 
@@ -47,12 +50,16 @@ def copies_wanted(
 ) -> int:
     """Copies of each fit row: what ``--augment`` says; if None, a few of images of bytes that are
     few. Raises DataError where copies are asked for of other rows; warns where they are idle."""
-    images = rows.dtype == np.uint8 and len(rows.shape) in (3, 4)
+    shape = rows.shape[1:]
+    images = rows.dtype == np.uint8 and (
+        len(shape) == 2 or (len(shape) == 3 and shape[2] <= MOST_CHANNELS)
+    )
     idle = not _learners(estimators)
     if count and not images:
         raise DataError(
-            f"{rows.source}: {OPTION} moves images of bytes, (N, H, W) or (N, H, W, C); these rows "
-            f"are {rows.dtype} of the shape {rows.shape}; leave {OPTION} out, or give images"
+            f"{rows.source}: {OPTION} moves images of bytes, (N, H, W) or (N, H, W, C) of at most "
+            f"{MOST_CHANNELS} channels; these rows are {rows.dtype} of the shape {rows.shape}; "
+            f"leave {OPTION} out, or give images"
         )
     if count and idle:
         reporter.warn(
@@ -64,10 +71,13 @@ def copies_wanted(
     return 0 if idle else count
 
 
-def moved_copies(data: Dataset, count: int, seed: int, scratch: Path) -> Dataset:
+def moved_copies(
+    data: Dataset, count: int, seed: int, scratch: Path, progress: Progress = unseen
+) -> Dataset:
     """So many copies of all rows, each shifted, scaled and turned by a little."""
     every = np.arange(len(data))
-    return made(data, [(partial(_moved, copy, seed), every) for copy in range(count)], scratch)
+    parts = [(partial(_moved, copy, seed), every) for copy in range(count)]
+    return made(data, parts, scratch, progress)
 
 
 def augmented(fit: Recording, copies: Recording, rows: int, scratch: Path) -> Recording:
@@ -76,31 +86,26 @@ def augmented(fit: Recording, copies: Recording, rows: int, scratch: Path) -> Re
     return with_copies(fit, copies, copies.rows % rows, scratch, "augmented")
 
 
-def may_help(fit: Recording) -> bool:
-    """Are errors of the fit rows so few that those of copies may tell more?"""
-    return int((~fit.correct).sum()) <= MOST_WRONG * len(fit)
+def may_help(fit: Recording, estimators: Sequence[MonitorEstimator]) -> bool:
+    """Are errors of the fit rows so few that those of copies may tell more, and features so many
+    that it can be tried?"""
+    few = int((~fit.correct).sum()) <= MOST_WRONG * len(fit)
+    return few and bool(_read(fit, estimators))
 
 
 def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: int) -> bool:
     """Does a linear discriminant of the features that they read find more of the model's errors
     where it learned from copies too? Out of fold, on rows as they are. Where too few of these are
-    wrong to tell, errors are to be had of copies alone: it is enough that there are some. False
-    where all features are too many."""
-    own, x = fit.without_moved, _features(fit, estimators)
-    if not x.shape[1]:
-        return False
-    if (~own.correct).sum() < tuning.FEWEST_ERRORS:
-        return bool((~fit.correct[fit.moved]).sum() >= tuning.FEWEST_ERRORS)
-    labels, groups = np.asarray(fit.labels), fit.groups
-    assert own.groups is not None
+    wrong to tell, errors are to be had of copies alone: it is enough that there are some."""
+    as_it_is, x = np.flatnonzero(fit.own), _features(fit, estimators)
+    own, labels, groups = fit.take(as_it_is), np.asarray(fit.labels), fit.groups
     assert groups is not None
-    as_it_is = np.flatnonzero(~fit.moved)
+    if (~own.correct).sum() < tuning.FEWEST_ERRORS:
+        return _errors(fit) >= tuning.FEWEST_ERRORS
     odds = np.full((2, len(own)), np.nan)
-    for learn, judge in tuning.folds(~own.correct, seed, own.groups):
-        both = np.flatnonzero(np.isin(groups, own.groups[learn]))
-        for found, rows in zip(odds, (as_it_is[learn], both), strict=True):
-            if len(np.unique(labels[rows])) < 2:
-                return False
+    for learn, judge in tuning.folds(~own.correct, seed, groups[as_it_is]):
+        known = np.isin(groups, groups[as_it_is[learn]])
+        for found, rows in zip(odds, (known & ~fit.moved, known), strict=True):
             scores = _discriminant(x[rows], labels[rows], x[as_it_is[judge]], fit.n_classes)
             found[judge] = odds_against(scores, own.predicted[judge])
     judged = np.isfinite(odds).all(axis=0)
@@ -115,9 +120,9 @@ def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: in
 
 def facts(count: int, fit: Recording, *, used: bool) -> schema.Augmented:
     """What the manifest says of copies that were ``used``, or tried."""
-    wrong = ~fit.correct[fit.moved]
     return {
-        "copies_of_each": count, "copies": len(wrong), "errors": int(wrong.sum()), "used": used
+        "copies_of_each": count, "copies": int(fit.moved.sum()), "errors": _errors(fit),
+        "used": used,
     }  # fmt: skip
 
 
@@ -133,36 +138,49 @@ def sentence(found: schema.Augmented) -> str:
             "thresholds are set on rows as they are"
         )
     return (
-        f"no signal learned from {copies}: on fit rows as they are no more errors are found so "
+        f"no signal learned from {copies}: it was tried, and did not help to find errors "
         f"({OPTION} {found['copies_of_each']}: use them all the same)"
     )
+
+
+def _errors(fit: Recording) -> int:
+    """Copies that the model has wrong."""
+    return int((~fit.correct[fit.moved]).sum())
 
 
 def _learners(estimators: Sequence[MonitorEstimator]) -> list[MonitorEstimator]:
     return [m for e in estimators for m in (e, *e.members) if m.learns_from_moved]
 
 
-def _features(fit: Recording, estimators: Sequence[MonitorEstimator]) -> Floats:
-    """(n, width): what the learners read, but for layers with which they would be too many."""
-    found: list[Floats] = [np.empty((len(fit), 0))]
-    width = 0
+def _read(fit: Recording, estimators: Sequence[MonitorEstimator]) -> list[str]:
+    """What the learners read, but for layers with which features would be too many."""
+    found: list[str] = []
     for name in dict.fromkeys(tap for m in _learners(estimators) for tap in m.taps):
-        if width + fit.width([name]) <= WIDEST:
-            found.append(fit.features(name))
-            width += found[-1].shape[1]
-    return np.concatenate(found, axis=1)
+        if fit.width([*found, name]) <= WIDEST:
+            found.append(name)
+    return found
+
+
+def _features(fit: Recording, estimators: Sequence[MonitorEstimator]) -> Floats:
+    """(n, width)"""
+    return np.concatenate([fit.features(name) for name in _read(fit, estimators)], axis=1)
 
 
 def _discriminant(x: Floats, labels: Indices, judged: Floats, classes: int) -> Floats:
-    """(n, classes): log-probabilities, unnormalised."""
-    fitted = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, labels)
+    """(n, classes): log-probabilities; classes with one row have no spread, and are none."""
+    spread = np.bincount(labels)[labels] >= FEWEST_ROWS
     found = np.full((len(judged), classes), NO_CLASS)
-    scores = fitted.decision_function(judged)
-    found[:, fitted.classes_] = np.stack([-scores, scores], 1) / 2 if scores.ndim == 1 else scores
+    if len(np.unique(labels[spread])) > 1:
+        fitted = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+        scores = fitted.fit(x[spread], labels[spread]).decision_function(judged)
+        each = np.stack([-scores, scores], 1) / 2 if scores.ndim == 1 else scores
+        found[:, fitted.classes_] = log_softmax(each, axis=1)
     return found
 
 
 def _moved(copy: int, seed: int, images: Bytes, numbers: Indices) -> Bytes:
-    draws = [generator("moved", copy, seed + DRAWS, row) for row in numbers.tolist()]
-    found = [np.rint(moved(x.astype(np.float64), d)) for x, d in zip(images, draws, strict=True)]
-    return np.stack(found).astype(np.uint8)
+    found = np.empty_like(images)
+    for i, row in enumerate(numbers.tolist()):
+        draws = generator("moved", copy, seed + DRAWS, row)
+        found[i] = np.rint(moved(images[i].astype(np.float64), draws))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,25 +19,31 @@ from edgemon.compiler.faults.properties import Bytes, Change, changed
 from edgemon.compiler.recording.joined import joined
 from edgemon.compiler.recording.recorder import Recorder
 from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.reporter import Progress, unseen
 
 Indices = npt.NDArray[np.int64]
 Make = Callable[[Bytes, Indices], Bytes]  # images (n, H, W[, C]), and the numbers of their rows
 
-BLOCK = 256  # images that are changed at a time
+BLOCK = 256  # images that are changed at a time, at most
+BLOCK_BYTES = 1 << 24  # of such images
 DRAWS = 1 << 32  # keeps draws apart from those of `robustness` with the same seed
 
 
-def made(data: Dataset, parts: Sequence[tuple[Make, Indices]], scratch: Path) -> Dataset:
+def made(
+    data: Dataset, parts: Sequence[tuple[Make, Indices]], scratch: Path, progress: Progress = unseen
+) -> Dataset:
     """Copies of rows as each of several makes them, one after the other."""
     count = sum(len(rows) for _, rows in parts)
     path = Path(tempfile.mkdtemp(dir=scratch), "x.npy")
     file = RowFile.create(path, (count, *data.shape[1:]), np.uint8)
     start = 0
+    step = max(1, min(BLOCK, BLOCK_BYTES // max(1, math.prod(data.shape[1:]))))
     for make, rows in parts:
-        for own in (rows[at : at + BLOCK] for at in range(0, len(rows), BLOCK)):
-            (images,) = data.take(own).blocks(BLOCK)
+        for own in (rows[at : at + step] for at in range(0, len(rows), step)):
+            (images,) = data.take(own).blocks(step)
             file.write(start, make(images, data.numbers[own]))
             start += len(own)
+            progress(start, count)
     every = np.concatenate([rows for _, rows in parts])
     y = None if data.y is None else data.y[every]
     return replace(
@@ -71,7 +78,7 @@ def with_copies(
     """``fit``, then ``copies`` of its rows ``source``, which are marked as of this kind. Rows and
     their copies are in one group."""
     groups = fit.rows if fit.groups is None else fit.groups
-    first = replace(fit, groups=groups)
+    first = replace(fit, groups=groups, copied=fit.copied or fit.groups is None)
     second = replace(copies, groups=groups[source])
     none, every = np.zeros(len(copies), bool), np.ones(len(copies), bool)
     if kind == "changed":

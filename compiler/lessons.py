@@ -44,7 +44,8 @@ class Lessons:
     def said(self) -> str:
         """Which rows teach a fusion, for people."""
         if self.held_out is None:
-            return f"all {len(self.fit):,} fit rows, each judged by signals fitted without it"
+            rows = len(self.fit.without_moved)
+            return f"all {rows:,} fit rows, each judged by signals fitted without it"
         part = f"{len(self.held_out):,} rows on which no signal was fitted"
         return part if self.copies is None else f"{part}, and {len(self.copies):,} changed copies"
 
@@ -75,8 +76,9 @@ def crosses(fit: Recording, correct: npt.NDArray[np.bool_], taps: Sequence[str],
     Where threshold rows are few, and the model is wrong on fit rows about as often as on them (of
     which only this is looked at, ``correct`` (n,)): its errors there are like those it makes
     elsewhere, while rows that it knows by heart are not."""
-    wrong = ~fit.without_moved.correct
-    if correct.sum() > MANY_RIGHT or len(fit) * fit.width(taps) > MOST_CROSSED:
+    own = fit.without_moved
+    wrong = ~own.correct
+    if correct.sum() > MANY_RIGHT or len(own) * fit.width(taps) > MOST_CROSSED:
         return False
     share = float((~correct).mean())
     error = np.sqrt(share * (1 - share) / len(correct))  # of few rows it may be chance

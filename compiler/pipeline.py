@@ -30,6 +30,7 @@ from edgemon.compiler.documents import manifest as schema
 from edgemon.compiler.documents import measured
 from edgemon.compiler.drift_changes import watch
 from edgemon.compiler.emit import flat, onnx_emitter
+from edgemon.compiler.errors import DataError
 from edgemon.compiler.fitted import Fitted
 from edgemon.compiler.float_model import compare_answers, give_float_model
 from edgemon.compiler.gates.verdicts import Verdicts
@@ -133,7 +134,7 @@ def compile_bundle(
         lessons = recorded.finite.fit if guarded is None else guarded.fit
         augmented = None
         asked = options.augment is not None
-        if copies and (asked or augmenting.may_help(recorded.finite.fit)):
+        if copies and (asked or augmenting.may_help(recorded.finite.fit, estimators)):
             lessons, augmented = _augmented(
                 lessons, copies, estimators, recorder, tapped, splits.fit, recorded.finite.fit,
                 options, reporter,
@@ -209,15 +210,25 @@ def _accuracy(
 def _augmented(
     lessons: Recording, count: int, estimators: Sequence[MonitorEstimator], recorder: Recorder,
     tapped: TappedModel, data: Dataset, given: Recording, options: Options, reporter: Reporter,
-) -> tuple[Recording, measured.Augmented]:  # fmt: skip
+) -> tuple[Recording, measured.Augmented | None]:  # fmt: skip
     """``lessons``, with moved copies of the fit rows as ``given`` behind them where these help."""
-    copied = augmenting.moved_copies(
-        data.take(given.rows), count, recorder.seed, recorder.scratch
-    )  # fmt: skip
+    with reporter.stage("moving copies of fit rows") as progress:
+        copied = augmenting.moved_copies(
+            data.take(given.rows), count, recorder.seed, recorder.scratch, progress
+        )
     with reporter.stage(f"recording {len(copied)} moved copies of fit rows") as progress:
-        copies = finite("moved copies", recorder.record(tapped, copied, progress), reporter)
+        recorded = recorder.record(tapped, copied, progress)
+    asked = options.augment is not None
+    try:
+        copies = finite("moved copies", recorded, reporter)
+    except DataError as error:
+        if asked:
+            raise
+        reporter.note(f"no signal learned from moved copies of fit rows: {error}")
+        return lessons, None
     found = augmenting.augmented(lessons, copies, len(given), recorder.scratch)
-    used = options.augment is not None or augmenting.copies_help(found, estimators, options.seed)
+    with reporter.stage("trying whether moved copies help"):
+        used = asked or augmenting.copies_help(found, estimators, options.seed)
     facts = augmenting.facts(count, found, used=used)
     if not used:
         reporter.note(augmenting.sentence(facts))
@@ -231,7 +242,7 @@ def _fit(
     options: Options, reporter: Reporter,
 ) -> Fitted:  # fmt: skip
     """``lessons``: the fit rows, with copies of them."""
-    _warn_of_few_errors(lessons, reporter)
+    _warn_of_few_errors(lessons.without_moved, reporter)
     with reporter.stage("fitting") as progress:
         fitted = fitting.fit_monitors(
             estimators, tapped.taps[0].name, replace(recorded.finite, fit=lessons),

@@ -117,7 +117,7 @@ def _record(
 ) -> tuple[RecordedRows, int]:  # fmt: skip
     """Also the number of moved copies of fit rows from which some learn."""
     fit = recorder.record(data.fit, "fit")
-    if copies and (case.augment is not None or may_help(fit)):
+    if copies and (case.augment is not None or may_help(fit, estimators)):
         moved = moved_copies(data.fit, copies, seed, scratch)
         found = augmented(fit, recorder.record(moved, "moved"), len(fit), scratch)
         used = case.augment is not None or copies_help(found, estimators, seed)

@@ -34,6 +34,7 @@ from edgemon.bench.description import read_description
 from edgemon.bench.errors import BenchError
 from edgemon.compiler.float_model import takes_float_model
 from edgemon.compiler.monitors import parse
+from edgemon.compiler.options import MOST_COPIES
 from edgemon.runtime.preprocess import Preprocess
 from edgemon.targets.nearest import choices
 
@@ -164,5 +165,7 @@ def _case(where: str, table: Mapping[str, Any], kind: type[Case]) -> Case:
         raise BenchError(
             f"{where}: the reference {TOGETHER} weighs others: name some of {', '.join(REFERENCES)}"
         )
+    if (case.augment or 0) > MOST_COPIES:
+        raise BenchError(f"{where}: augment {case.augment}; up to {MOST_COPIES} copies are made")
     Preprocess.parse(case.preprocess)
     return case

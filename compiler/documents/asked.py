@@ -106,7 +106,7 @@ class Options(BesideModel):
     expect_accuracy: float | None  # share
     guard: str  # --guard; "": nothing
     full_scale: int  # the value of full brightness in images, for guard
-    augment: int | None  # copies of each fit image; null: one where they are few
+    augment: int | None  # copies of each fit image; null: tried where they are few
     budget_kb: float | None  # kB of 1024 bytes
     budget_us: float | None  # us an image
     examples: bool  # may the report show rows? (--no-examples)

@@ -297,7 +297,7 @@ class Augmented(TypedDict):
     copies_of_each: int  # fit row
     copies: int  # that the model computes with finite numbers
     errors: int  # copies that the model has wrong
-    used: bool  # or are more errors found without them?
+    used: bool  # as was asked, or because it helps
 
 
 class AccuracyFit(TypedDict):

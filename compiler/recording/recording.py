@@ -47,6 +47,7 @@ class Recording:
     groups: Groups | None = None
     changed: npt.NDArray[np.bool_] | None = None
     augmented: npt.NDArray[np.bool_] | None = None
+    copied: bool = False  # do groups hold a row and its copies, and nothing else?
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -114,14 +115,27 @@ class Recording:
     def as_given(self) -> Recording:
         """The rows that are no copies."""
         own = self.without_moved
-        return own if own.changed is None else own.take(np.flatnonzero(~own.changed))
+        if own.changed is None:
+            return own
+        return replace(own.take(np.flatnonzero(~own.changed)), changed=None)._by_itself
 
     @property
     def without_moved(self) -> Recording:
         """The rows that ``augmenting`` did not add."""
         if self.augmented is None:
             return self
-        return replace(self.take(np.flatnonzero(~self.augmented)), augmented=None)
+        own = replace(self.take(np.flatnonzero(~self.augmented)), augmented=None)
+        return own if own.changed is not None else own._by_itself
+
+    @property
+    def own(self) -> npt.NDArray[np.bool_]:
+        """(n,): is the row no copy?"""
+        return ~self.moved if self.changed is None else ~(self.moved | self.changed)
+
+    @property
+    def _by_itself(self) -> Recording:
+        """Rows whose copies are gone: in no groups, where these were of copies."""
+        return replace(self, groups=None, copied=False) if self.copied else self
 
     @property
     def moved(self) -> npt.NDArray[np.bool_]:

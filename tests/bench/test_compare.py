@@ -32,6 +32,7 @@ from edgemon.compiler.terminal import Terminal
 from edgemon.runtime.monitor import Monitor
 from tests.command_line import document, edgemon, refused
 from tests.compiler.recordings import make_recording
+from tests.conftest import DEMO
 
 TARGET = FalseAlarmPromise()
 ROWS = 900
@@ -207,6 +208,29 @@ def folder(tmp_path: Path, tiny: Callable[..., Path], tiny_data: Path) -> Path:
     return tmp_path
 
 
+def test_moved_copies_teach_as_compile_lets_them(tmp_path: Path) -> None:
+    """Said in a case, they are made; the demonstration's model has too many rows wrong to try."""
+    case = f"""
+    [[case]]
+    name = "digits"
+    model = "{DEMO / "digits_int8.tflite"}"
+    fit = "{DEMO / "digits.npz"}[0:800]"
+    pool = "{DEMO / "digits.npz"}[800:1395]"
+    monitors = ["mahalanobis_gap", "prototypes"]
+    resplits = 1
+    """
+    found = []
+    for augment in ("", "augment = 2"):
+        (part,) = document("compare", write_spec(tmp_path, case + augment))["cases"]
+        found.append((part["rows"]["moved_copies"], *(m["resplits"] for m in part["monitors"])))
+    assert [copies for copies, *_ in found] == [0, 1600]
+    assert found[0][1] != found[1][1]
+    assert found[0][2] == found[1][2]
+    assert "up to 8 copies are made" in refused(
+        "compare", write_spec(tmp_path, case + "augment = 9")
+    )
+
+
 def test_a_comparison_from_the_command_line(folder: Path) -> None:
     spec = write_spec(folder, CASE)
     found = document("compare", spec)
@@ -334,7 +358,7 @@ def test_a_table_of_features_and_one_of_labels(tmp_path: Path) -> None:
 def test_specifications_that_are_shipped() -> None:
     folder = Path(__file__).parents[2] / "bench" / "compare"
     names = {path.stem: Spec.read(path).cases for path in folder.glob("*.toml")}
-    assert names.keys() == {"cifar10", "gtsrb", "mirror", "mnist", "patterns", "tabular"}
+    assert names.keys() == {"augment", "cifar10", "gtsrb", "mirror", "mnist", "patterns", "tabular"}
     assert len(names["tabular"]) == 16
     assert {c.group for c in names["tabular"]} == {"tabular"}
     assert names["tabular"][0].model.endswith("/BM1.tflite")

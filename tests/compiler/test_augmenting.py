@@ -22,6 +22,7 @@ from edgemon.compiler.augmenting import (
     moved_copies,
     sentence,
 )
+from edgemon.compiler.copies import with_copies
 from edgemon.compiler.cross_fitting import cross_fitted
 from edgemon.compiler.data.loading import Dataset, load
 from edgemon.compiler.data.sources import Sources
@@ -30,6 +31,7 @@ from edgemon.compiler.faults.geometry import MOVED_BY, moved
 from edgemon.compiler.lessons import lessons
 from edgemon.compiler.monitors import MONITORS, parse
 from edgemon.compiler.monitors.fusion.fusion import FusionMonitor
+from edgemon.compiler.monitors.shared.disagreement import odds_against
 from edgemon.compiler.options import Options
 from edgemon.compiler.pipeline import compile_bundle
 from edgemon.compiler.promise.thresholds import FalseAlarmPromise
@@ -42,7 +44,7 @@ from tests.conftest import DEMO
 
 MODEL, DATA = DEMO / "digits_int8.tflite", DEMO / "digits.npz"
 LEARNERS = "second_opinion,mahalanobis_gap,prototype_odds"
-OTHERS = "softmax,msp_t,prototypes,rmds,box"
+OTHERS = "softmax,msp_t,prototypes,rmds,box,prophecy,selfchecker"
 
 
 class Heard(Reporter):
@@ -140,7 +142,9 @@ def test_few_images_are_copied_unasked(
 
 
 def test_of_tables_there_are_no_copies(tmp_path: Path) -> None:
-    for shape, dtype in (((50, 4), "uint8"), ((50, 8, 8), "float32")):
+    for shape, dtype in (
+        ((50, 4), "uint8"), ((50, 8, 8), "float32"), ((50, 3, 8, 8), "uint8"),
+    ):  # fmt: skip
         data = images(tmp_path, shape, dtype)
         assert copies_wanted(None, data, parse(LEARNERS), Reporter()) == 0
         with pytest.raises(DataError, match=f"moves images of bytes.*{dtype} of the shape"):
@@ -209,7 +213,7 @@ def test_copies_are_tried_where_errors_are_few(tmp_path: Path, wrong: int, tried
     rows = make_recording(tmp_path / "a", "float32", 600, 0)
     labels = rows.predicted.astype(np.int64)
     labels[:wrong] = (labels[:wrong] + 1) % rows.n_classes
-    assert may_help(replace(rows, labels=labels)) is tried
+    assert may_help(replace(rows, labels=labels), learner()) is tried
 
 
 def test_guard_and_copies_go_together(tmp_path: Path) -> None:
@@ -246,14 +250,18 @@ def learner() -> Sequence[Any]:
     return [MONITORS["second_opinion"](taps=("features",))]
 
 
-def test_copies_help_where_they_are_like_the_rows(tmp_path: Path) -> None:
-    """Few rows, and as copies more of the same process; many rows, or copies with wrong labels."""
-    few = make_recording(tmp_path / "a", "float32", 150, 0)
-    more = make_recording(tmp_path / "b", "float32", 1500, 1)
-    like = replace(more.take(np.arange(1500)), labels=more.labels)
-    several = augmented(few, like, len(few), tmp_path)
-    assert copies_help(several, learner(), 0)
-    assert not copies_help(doubled(few, flipped(more.take(np.arange(150))), tmp_path), learner(), 0)
+@pytest.fixture
+def helped(tmp_path: Path) -> Recording:
+    """Few rows, and as copies many more of the same process."""
+    few = make_recording(tmp_path / "few", "float32", 150, 0)
+    more = make_recording(tmp_path / "more", "float32", 1500, 1)
+    return augmented(few, more, len(few), tmp_path)
+
+
+def test_copies_help_where_they_are_like_the_rows(tmp_path: Path, helped: Recording) -> None:
+    assert copies_help(helped, learner(), 0)
+    few, like = helped.without_moved, make_recording(tmp_path / "b", "float32", 150, 1)
+    assert not copies_help(doubled(few, flipped(like), tmp_path), learner(), 0)
 
 
 def test_errors_of_copies_do_where_rows_have_too_few(tmp_path: Path) -> None:
@@ -267,11 +275,52 @@ def test_errors_of_copies_do_where_rows_have_too_few(tmp_path: Path) -> None:
 
 
 def test_features_beyond_number_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    helped: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = make_recording(tmp_path / "a", "float32", 300, 0)
+    right = replace(helped, labels=helped.predicted.astype(np.int64))
+    assert may_help(right, learner())
     monkeypatch.setattr("edgemon.compiler.augmenting.WIDEST", 1)
-    assert not copies_help(doubled(rows, rows, tmp_path), learner(), 0)
+    assert not may_help(right, learner())
+
+
+def test_only_rows_as_they_are_are_judged(
+    tmp_path: Path, helped: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither moved copies nor those of a guard."""
+    judged: list[int] = []
+    monkeypatch.setattr(
+        "edgemon.compiler.augmenting.odds_against",
+        lambda scores, predicted: judged.append(len(scores)) or odds_against(scores, predicted),
+    )
+    copies_help(helped, learner(), 0)
+    few = helped.without_moved
+    guarded = with_copies(few, flipped(few), np.arange(150), tmp_path, "changed")
+    copies_help(augmented(guarded, few, 150, tmp_path), learner(), 0)
+    assert sum(judged) == 4 * 150
+
+
+def test_a_class_of_one_row_has_no_spread(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """It was an internal error where all classes had one, and a library's warnings where some."""
+    rows = make_recording(tmp_path / "a", "float32", 300, 0)
+    for labels in (np.arange(300), np.where(np.arange(300) < 3, np.arange(300), 3)):
+        own = replace(rows, labels=labels, n_classes=300, predicted=np.zeros(300, np.int32))
+        copies_help(doubled(own, own, tmp_path), learner(), 0)
+    assert not recwarn.list
+
+
+def test_rows_by_themselves_are_so_again_without_their_copies(tmp_path: Path) -> None:
+    """Groups that hold a row and its copies changed how prophecy and selfchecker divide rows."""
+    rows = make_recording(tmp_path / "a", "int8", 60, 0)
+    both = doubled(rows, rows, tmp_path)
+    guarded = with_copies(rows, rows, np.arange(60), tmp_path, "changed")
+    assert both.groups is not None
+    assert both.without_moved.groups is None
+    assert guarded.as_given.groups is None
+    every = augmented(guarded, rows, 60, tmp_path)
+    assert every.without_moved.groups is not None
+    assert every.as_given.groups is None
+    grouped = doubled(rows.grouped(np.arange(60) // 2), rows, tmp_path)
+    np.testing.assert_array_equal(grouped.as_given.groups, np.arange(60) // 2)
 
 
 def fusion() -> FusionMonitor:
@@ -303,17 +352,23 @@ def test_a_fusion_learns_what_signals_are_worth_from_rows_as_they_are(
     np.testing.assert_array_equal(np.sort(np.concatenate(judged)), np.arange(400))
 
 
-def test_no_lesson_of_a_fusion_has_moved_copies(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rate", [0.05, 0.004])
+def test_no_lesson_of_a_fusion_has_moved_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: float
+) -> None:
     """Neither from threshold rows nor, where these are few, from a share of the fit rows."""
     rows = recorded_splits(tmp_path, "int8", 900)
     copies = make_recording(tmp_path / "c", "int8", 900, 7)
     given = replace(rows, fit=doubled(rows.fit, copies, tmp_path))
-    for promise in (FalseAlarmPromise(), FalseAlarmPromise(rate=0.004)):
-        taught, _ = lessons([fusion()], given, promise, 0)
-        assert taught.copies is None
-        if taught.held_out is not None:
-            assert not taught.held_out.moved.any()
-            assert taught.fit.moved.any()
+    taught, _ = lessons([fusion()], given, FalseAlarmPromise(rate=rate), 0)
+    assert taught.said.startswith("all 900 fit rows")
+    monkeypatch.setattr("edgemon.compiler.lessons.crosses", lambda *_: False)
+    taught, _ = lessons([fusion()], given, FalseAlarmPromise(rate=rate), 0)
+    assert taught.copies is None
+    assert taught.held_out is not None
+    assert not taught.held_out.moved.any()
+    assert abs(len(taught.held_out) - (300 if rate < 0.01 else 450)) <= 2
+    assert taught.fit.moved.any()
 
 
 def test_facts_and_sentence_agree(tmp_path: Path) -> None:
