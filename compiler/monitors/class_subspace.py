@@ -6,12 +6,14 @@ Analysis", Journal of the Royal Statistical Society B 61, 1999).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from edgemon.compiler.data.splits import cut
 from edgemon.compiler.errors import CompileError
 from edgemon.compiler.models.model import Model
 from edgemon.compiler.models.positions import Image
@@ -19,16 +21,73 @@ from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Scor
 from edgemon.compiler.monitors.shared.cells import cells, cells_values, cells_width, image_in_cells
 from edgemon.compiler.monitors.shared.class_scores import CODED_BYTES, MOST, ClassScores
 from edgemon.compiler.program.ir import Builder
-from edgemon.compiler.recording.recording import Recording
+from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
 Floats = npt.NDArray[np.float64]
 
-FLATTEST = 1e-3  # least variance of a direction, as a share of the largest
+FLATTEST = 1e-3  # least variance of a direction, as a share of the largest or the features' mean
+STILL = 1e-6  # of roots of shares: they vary so much by rounding alone
 ABOVE = 1 + 1e-6  # of the least feature, where it is negative: what is left has a logarithm
 FEWEST = 3  # directions of a class
 LEAST = 2.0**-126  # that has a logarithm on the device; an image without content is even
 NODE_BYTES = 704  # of more nodes than signals have otherwise
 SAMPLE = 5000  # fit rows, at most, on which it is looked whether classes are told apart
+
+
+@dataclass(frozen=True, eq=False)
+class _Analyses:
+    """One a class, of features (width,)."""
+
+    centres: Floats  # (classes, width)
+    directions: Floats  # (classes, kept, width): of its own variance, see ``of``
+    rest: Floats  # (classes,): the variance of each other direction
+    volume: Floats  # (classes,): logarithm of the determinant
+
+    @classmethod
+    def of(
+        cls, x: Floats, rows: Sequence[npt.NDArray[np.intp]], centres: Floats, dims: int
+    ) -> Self:
+        """Of those rows of x (n, width) that each class has, about its centre. No variance is less
+        than a share of the largest, or of the mean variance of these features: rows of a class may
+        be equal, and what is left then is what a centre's rounding leaves."""
+        width = x.shape[1]
+
+        def squares(c: int) -> Floats:  # made twice: those of all classes may take gigabytes
+            own = x[rows[c]] - centres[c]
+            return np.asarray(own.T @ own)
+
+        within = np.zeros((width, width))
+        for c in range(len(rows)):
+            within += squares(c)
+        within /= sum(map(len, rows))
+        usual = float(x.var(axis=0).mean())
+        kept = min(dims, width - 1)
+        directions = np.empty((len(rows), kept, width))
+        rest, volume = np.empty(len(rows)), np.empty(len(rows))
+        for c, own in enumerate(rows):
+            covariance = (squares(c) + width * within) / (len(own) + width)
+            found, vectors = (a[..., ::-1] for a in np.linalg.eigh(covariance))
+            variance = np.maximum(found, max(found[0], usual) * FLATTEST)
+            rest[c] = variance[kept:].mean()
+            # What a direction of its own takes back of the squared distance, see ``subspace``.
+            back = np.sqrt(np.maximum(1 - rest[c] / variance[:kept], 0))
+            directions[c] = vectors[:, :kept].T * back[:, None]
+            volume[c] = np.log(variance[:kept]).sum() + (width - kept) * np.log(rest[c])
+        return cls(centres, directions, rest, volume)
+
+    def likeliest(self, x: Floats) -> npt.NDArray[np.intp]:
+        """(n,): the class whose Gaussian gives each row (n, width) the highest density."""
+        found = np.empty(len(x), np.intp)
+        step = max(1, BLOCK_ELEMENTS // (x.shape[1] + len(self.rest)))
+        for start in range(0, len(x), step):
+            block = x[start : start + step]
+            density = np.empty((len(block), len(self.rest)))
+            for c, (centre, own) in enumerate(zip(self.centres, self.directions, strict=True)):
+                off = block - centre
+                far = np.square(off).sum(axis=1) - np.square(off @ own.T).sum(axis=1)
+                density[:, c] = far / self.rest[c] + self.volume[c]
+            found[start : start + step] = density.argmin(axis=1)
+        return found
 
 
 class ClassSubspaceMonitor(MonitorEstimator):
@@ -84,53 +143,47 @@ class ClassSubspaceMonitor(MonitorEstimator):
     def _fit(self, recording: Recording) -> None:
         """Needs labels; classes are of correctly classified rows. The fewer of them a class has,
         the more its directions are those of all, each about its own centre; one without any has
-        the centre of all, too."""
+        the centre of all, too. Raises CompileError where no class has two right rows, so that
+        nothing says how a class varies."""
         raw = self._read(recording)
         self.lift_ = LEAST - ABOVE * min(float(raw.min()), 0.0)
         x = _roots(raw + self.lift_)
-        if len(x) < 2 or not np.ptp(x, axis=0).any():
+        if len(x) < 2 or np.ptp(x, axis=0).max() < STILL:
             raise CompileError("class_subspace: the features never change on the fit rows")
-        labels = np.asarray(recording.labels)
-        rows = [
-            np.flatnonzero(recording.correct & (labels == c)) for c in range(recording.n_classes)
-        ]
-        centres = np.stack([x[r].mean(axis=0) if len(r) else x.mean(axis=0) for r in rows])
+        classes = np.where(recording.correct, np.asarray(recording.labels), -1)
+        rows = [np.flatnonzero(classes == c) for c in range(recording.n_classes)]
+        if not _any_pair(rows):
+            raise CompileError(
+                "class_subspace: no class has two fit rows that the model answers rightly (of all, "
+                f"{sum(map(len, rows)):,} are right), so that nothing says how a class varies; "
+                "give more rows (--fit)"
+            )
+        centres = _centres(x, rows)
         self.unit_ = float(np.abs(centres).max() / MOST)
         self.codes_ = np.rint(centres / self.unit_).astype(np.int8)
-        self.centres_ = self.codes_ * self.unit_
-        self._find_directions(x, rows)
-        some = slice(None, None, -(-len(x) // SAMPLE))  # rows may be in the order of their classes
-        self.told_apart_ = float((self._likeliest(x[some]) == labels[some]).mean())
+        coarse = self.codes_.astype(np.float64) * self.unit_
+        found = _Analyses.of(x, rows, coarse, self.dims)
+        self.rest_ = found.rest
+        weight = found.directions.reshape(-1, x.shape[1])
+        self.scores_ = ClassScores.of(weight, np.zeros(len(weight)), x, whole=False)
+        coded = self.scores_.weight.reshape(found.directions.shape)
+        self.shift_ = -np.einsum("ckw,cw->ck", coded, found.centres)
+        self.told_apart_ = self._told_apart(x, classes, recording)
 
-    def _find_directions(self, x: Floats, rows: list[npt.NDArray[np.intp]]) -> None:
-        width = x.shape[1]
-        own = [(x[r] - c).T @ (x[r] - c) for r, c in zip(rows, self.centres_, strict=True)]
-        count = sum(map(len, rows))
-        within = sum(own) / count if count else np.cov(x, rowvar=False)
-        kept = min(self.dims, width - 1)
-        directions, self.rest_, self.volume_ = [], np.empty(len(rows)), np.empty(len(rows))
-        for c, (r, squares) in enumerate(zip(rows, own, strict=True)):
-            covariance = (squares + width * within) / (len(r) + width)
-            found, vectors = (a[..., ::-1] for a in np.linalg.eigh(covariance))
-            variance = np.maximum(found, found[0] * FLATTEST)
-            self.rest_[c] = variance[kept:].mean()
-            # What a direction of its own takes back of the squared distance, see ``subspace``.
-            back = np.sqrt(np.maximum(1 - self.rest_[c] / variance[:kept], 0))
-            directions.append(vectors[:, :kept].T * back[:, None])
-            self.volume_[c] = np.log(variance[:kept]).sum() + (width - kept) * np.log(self.rest_[c])
-        weight = np.concatenate(directions)
-        scores = ClassScores.of(weight, np.zeros(len(weight)), x, whole=False)
-        found = scores.weight.reshape(len(rows), kept, width)
-        self.shift_ = -np.einsum("ckw,cw->ck", found, self.centres_)
-        self.scores_ = scores
-
-    def _likeliest(self, x: Floats) -> npt.NDArray[np.intp]:
-        """(n,): the class whose Gaussian gives each row the highest density."""
-        classes, kept = self.shift_.shape
-        along = (x @ self.scores_.weight.T).reshape(len(x), classes, kept) + self.shift_
-        far = np.stack([np.square(x - c).sum(axis=1) for c in self.centres_], axis=1)
-        distance = (far - np.square(along).sum(axis=2)) / self.rest_
-        return np.asarray((distance + self.volume_).argmin(axis=1))
+    def _told_apart(
+        self, x: Floats, classes: npt.NDArray[np.int64], recording: Recording
+    ) -> float | None:
+        """Of a half of the rows, whole groups where there are groups, the share whose class those
+        analyses name that were made of the other half; ``classes`` (n,) are -1 of wrong rows. None
+        where a half is too small to be asked. Right rows of each class are in both halves, unless
+        it has but one, or one group: rows of a class that only this half has are not named."""
+        learned, asked = cut(classes, (0.5, 0.5), np.random.default_rng(0), recording.groups)
+        rows = [learned[classes[learned] == c] for c in range(recording.n_classes)]
+        if not (_any_pair(rows) and len(asked)):
+            return None
+        asked = asked[:: -(-len(asked) // SAMPLE)]  # rows may be in the order of their classes
+        named = _Analyses.of(x, rows, _centres(x, rows), self.dims).likeliest(x[asked])
+        return float((named == np.asarray(recording.labels)[asked]).mean())
 
     def lower(self, builder: Builder, predicted: int) -> Score:
         classes, kept = self.shift_.shape
@@ -179,6 +232,16 @@ class ClassSubspaceMonitor(MonitorEstimator):
         whole = builder.node("logsumexp", logarithms, tables=[np.array([1], np.uint32)])
         shares = builder.node("sub", logarithms, whole)
         return builder.node("exp", builder.node("scale", shares, tables=[np.array([0.5])]))
+
+
+def _any_pair(rows: Sequence[npt.NDArray[np.intp]]) -> bool:
+    """Has a class two of these rows?"""
+    return max(map(len, rows)) >= 2
+
+
+def _centres(x: Floats, rows: Sequence[npt.NDArray[np.intp]]) -> Floats:
+    """(classes, width): the mean of each class's rows; of all where it has none."""
+    return np.stack([x[r].mean(axis=0) if len(r) else x.mean(axis=0) for r in rows])
 
 
 def _roots(x: Floats) -> Floats:

@@ -123,7 +123,7 @@ class FusionMonitor(MonitorEstimator):
             least = member.least_bytes(recording) / KILOBYTE
             if least > self.budget_kb:
                 self.left_out_[member.kind] = (
-                    f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} "
+                    f"its tables take {least:,.1f} kB or more with {recording.n_classes:,} "
                     f"classes, of a budget of {self.budget_kb:g} kB; give more (--budget-kb)"
                 )
                 continue

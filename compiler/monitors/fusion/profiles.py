@@ -88,18 +88,23 @@ class ScodMonitor(FusionMonitor):
         fit: Callable[[MonitorEstimator], MonitorEstimator],
     ) -> str:  # fmt: skip
         """Why prototypes see more; "" if they do not."""
-        least = smallest(pixels, recording).least_bytes(recording) / KILOBYTE
-        if least > self.budget_kb * NOVELTY_SHARE / 2:
-            return (
-                f"its tables take {least:,.0f} kB or more with {recording.n_classes:,} classes, "
-                f"more than a quarter of {self.budget_kb:g} kB; give more (--budget-kb)"
-            )
         try:
             apart = fit(pixels).details()["told_apart"]
         except CompileError as error:
             return str(error)
+        if apart is None:
+            return "the fit rows are too few to ask whether pixels alone name the class"
         if apart < LEAST_APART:
-            return f"pixels alone name the class of no more than {apart:.0%} of the fit rows"
+            return (
+                "from a half of the fit rows, pixels alone name the class of only "
+                f"{apart:.1%} of the others"
+            )
+        least = smallest(pixels, recording).least_bytes(recording) / KILOBYTE
+        if least > self.budget_kb * NOVELTY_SHARE / 2:
+            return (
+                f"its tables take {least:,.1f} kB or more with {recording.n_classes:,} classes, "
+                f"more than a quarter of {self.budget_kb:g} kB; give more (--budget-kb)"
+            )
         return ""
 
 

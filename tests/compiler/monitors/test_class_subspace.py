@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.compiler.monitors.scoring import real_scores
 from tests.compiler.recordings import make_recording
 from tests.tiny_onnx import write_linear_onnx, write_tiny_onnx
 
+DIGITS = Path(__file__).parents[3] / "bench/demo/digits.npz"
 ROWS, COLUMNS, COLOURS = 8, 12, 1  # cells of 1 x 2 pixels
 
 
@@ -149,6 +151,136 @@ def test_it_says_how_well_it_tells_classes_apart(rows: Recording, tmp_path: Path
     assert told[1] < 0.6
 
 
+def of_classes(
+    rows: Recording, x: np.ndarray, labels: np.ndarray, folder: Path, n_classes: int
+) -> Recording:
+    """Features x (n, width) in tap "in", all answered rightly."""
+    answered = labels.astype(np.int32)
+    few = rows.take(np.arange(len(x)))
+    few = replace(few, labels=labels, predicted=answered, n_classes=n_classes)
+    return with_input(few, x, folder)
+
+
+def of_features(dims: int) -> class_subspace.ClassSubspaceMonitor:
+    return class_subspace.ClassSubspaceMonitor(("in",), dims=dims)
+
+
+def test_few_rows_of_noise_are_not_told_apart(rows: Recording, tmp_path: Path) -> None:
+    """Analyses of 20 rows each name the classes of these rows, whatever they are."""
+    noise = np.random.default_rng(0).integers(1, 100, (200, 49))
+    recorded = of_classes(rows, noise, np.arange(200) % 10, tmp_path, 10)
+    told = of_features(10).fit(recorded).told_apart_
+    assert told is not None
+    assert told < 0.3
+
+
+def test_real_digits_are_told_apart(tmp_path: Path) -> None:
+    digits = np.load(DIGITS)
+    x, labels = digits["x"], digits["y"].astype(np.int64)
+    blank = make_recording(tmp_path / "r", "float32", len(x), 3)
+    told = of_features(10).fit(of_classes(blank, x, labels, tmp_path, 10)).told_apart_
+    assert told is not None
+    assert told > 0.9
+
+
+def test_rows_of_one_group_do_not_tell_on_each_other(rows: Recording, tmp_path: Path) -> None:
+    """Each group is a picture, almost, and what its class is called says nothing of others."""
+    rng = np.random.default_rng(0)
+    group = np.arange(800) // 20
+    x = rng.integers(1, 100, (40, 30))[group] + rng.integers(0, 5, (800, 30))
+    recorded = of_classes(rows, x, rng.permutation(np.arange(40) % 4)[group], tmp_path, 4)
+    alone, together = (
+        of_features(15).fit(r).told_apart_ for r in (recorded, recorded.grouped(group))
+    )
+    assert alone is not None
+    assert together is not None
+    assert together < 0.5 < 0.9 < alone
+
+
+def test_a_class_of_few_right_rows_is_in_both_halves(rows: Recording, tmp_path: Path) -> None:
+    """Of two right rows a class one is learned from, and the other is known by it; rows that are
+    answered wrongly teach nothing."""
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(1, 100, (21, 30))
+    labels = np.r_[np.zeros(60, np.int64), np.repeat(np.arange(1, 21), 2), np.arange(1, 21)]
+    x = pictures[labels] + rng.integers(0, 5, (len(labels), 30))
+    recorded = of_classes(rows, x, labels, tmp_path, 21)
+    recorded.predicted[-20:] = 0
+    assert of_features(3).fit(recorded).told_apart_ == 1
+
+
+def test_too_few_rows_to_halve_say_nothing(rows: Recording, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).integers(1, 100, (5, 20))
+    few = of_classes(rows, x, np.array([0, 0, 1, 2, 3]), tmp_path, 4)
+    assert of_features(3).fit(few).told_apart_ is None
+    recorded = with_input(rows, drawn(rows), tmp_path)
+    one_group = recorded.grouped(np.zeros(len(recorded), np.int64))
+    assert monitor().fit(one_group).told_apart_ is None
+    kinds, left_out = chosen(one_group)
+    assert kinds == {"density", "prototypes"}
+    assert "too few to ask" in left_out["class_subspace"]
+
+
+def test_classes_of_one_right_row_are_refused(rows: Recording, tmp_path: Path) -> None:
+    """None of them says how a class varies; one more row does."""
+    x = drawn(rows, rows.predicted)
+    right = with_input(replace(rows, labels=rows.predicted.astype(np.int64)), x, tmp_path)
+    _, first = np.unique(right.predicted, return_index=True)
+    single = right.take(first)
+    with pytest.raises(CompileError, match=r"no class has two fit rows .* 4 are right"):
+        monitor().fit(single)
+    wrong = replace(single, labels=(single.predicted + 1) % 4)
+    with pytest.raises(CompileError, match=r"no class has two fit rows .* 0 are right"):
+        monitor().fit(wrong)
+    one_more = right.take(np.r_[first, np.setdiff1d(np.arange(20), first)[0]])
+    assert np.isfinite(real_scores(monitor().fit(one_more), right)).all()
+
+
+def test_equal_rows_of_a_class_leave_variance(rows: Recording, tmp_path: Path) -> None:
+    """No score is larger than the squared distance of two vectors of length 1, 4 at most, over the
+    least variance that there may be."""
+    pictures = np.random.default_rng(0).integers(1, 100, (4, 48))
+    answered = rows.predicted.astype(np.int64)
+    x = pictures[answered]
+    recorded = of_classes(rows, x, answered, tmp_path / "..", 4)
+    fitted = of_features(5).fit(recorded)
+    least = 1e-3 * np.sqrt(x / x.sum(axis=1, keepdims=True)).var(axis=0).mean()
+    assert fitted.rest_.min() >= least * (1 - 1e-6)
+    mistaken = of_classes(rows, pictures[(answered + 1) % 4], answered, tmp_path, 4)
+    far = real_scores(fitted, mistaken)
+    assert 0 < far.min() <= far.max() <= 4 / least
+    assert np.abs(real_scores(fitted, recorded)).max() < far.min() / 10
+
+
+@pytest.mark.parametrize(
+    ("classes", "width", "dims", "n", "most_mb"), [(60, 250, 5, 900, 15), (100, 60, 40, 6000, 20)]
+)
+def test_many_classes_take_little_memory(
+    classes: int, width: int, dims: int, n: int, most_mb: float, tmp_path: Path
+) -> None:
+    """Neither a matrix of each class, nor all rows along the directions of all, at a time."""
+    x = np.random.default_rng(0).integers(1, 100, (n, width))
+    blank = make_recording(tmp_path / "r", "float32", n, 3)
+    labels = np.arange(n) % classes
+    recorded = of_classes(blank, x, labels, tmp_path, classes)
+    tracemalloc.start()
+    try:
+        of_features(dims).fit(recorded)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < most_mb * 1e6
+
+
+def test_blocks_of_rows_make_no_difference(
+    rows: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = with_input(rows, drawn(rows) // 10, tmp_path)
+    whole = monitor().fit(recorded).told_apart_
+    monkeypatch.setattr(class_subspace, "BLOCK_ELEMENTS", 7 * (48 + 4))
+    assert monitor().fit(recorded).told_apart_ == whole
+
+
 def test_rows_in_the_order_of_their_classes_are_looked_at_evenly(
     rows: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,9 +312,14 @@ def test_it_becomes_smaller(rows: Recording, tmp_path: Path) -> None:
 
 
 def test_features_that_never_change_are_refused(rows: Recording, tmp_path: Path) -> None:
-    constant = with_input(rows, np.ones((len(rows), ROWS, COLUMNS)), tmp_path)
-    with pytest.raises(CompileError, match="never change"):
-        monitor().fit(constant)
+    """Nor is brightness a change, which rounding makes one."""
+    picture = np.random.default_rng(0).random((ROWS, COLUMNS))
+    constant = np.repeat(picture[None], len(rows), axis=0)
+    for i, x in enumerate((constant, constant * np.linspace(0.3, 7, len(rows))[:, None, None])):
+        (tmp_path / str(i)).mkdir()
+        recorded = with_input(rows, x, tmp_path / str(i))
+        with pytest.raises(CompileError, match="never change"):
+            monitor().fit(recorded)
 
 
 def test_taps_are_pixels_or_features(tmp_path: Path) -> None:
@@ -221,7 +358,7 @@ def test_scod_keeps_prototypes_where_pixels_do_not(rows: Recording, tmp_path: Pa
     noise = np.random.default_rng(0).integers(0, 100, (len(rows), ROWS, COLUMNS))
     kinds, left_out = chosen(with_input(rows, noise, tmp_path))
     assert kinds == {"density", "prototypes"}
-    assert "pixels alone name the class of no more than" in left_out["class_subspace"]
+    assert "pixels alone name the class of only" in left_out["class_subspace"]
     constant = with_input(rows, np.ones((len(rows), ROWS, COLUMNS)), tmp_path / "..")
     kinds, left_out = chosen(constant)
     assert kinds == {"density", "prototypes"}
@@ -231,7 +368,17 @@ def test_scod_keeps_prototypes_where_pixels_do_not(rows: Recording, tmp_path: Pa
 def test_scod_keeps_prototypes_where_it_has_no_room(rows: Recording, tmp_path: Path) -> None:
     kinds, left_out = chosen(with_input(rows, drawn(rows), tmp_path), kb=6)
     assert "class_subspace" not in kinds
-    assert "more than a quarter of 6 kB; give more (--budget-kb)" in left_out["class_subspace"]
+    assert left_out["class_subspace"] == (
+        "its tables take 1.5 kB or more with 4 classes, more than a quarter of 6 kB; "
+        "give more (--budget-kb)"
+    )
+
+
+def test_scod_advises_no_room_where_pixels_do_not_tell(rows: Recording, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 100, (len(rows), ROWS, COLUMNS))
+    _, left_out = chosen(with_input(rows, noise, tmp_path), kb=6)
+    assert "pixels alone name the class" in left_out["class_subspace"]
+    assert "budget" not in left_out["class_subspace"]
 
 
 def test_shallow_networks_of_images_have_it_in_scod(tmp_path: Path) -> None:
