@@ -97,11 +97,12 @@ def copies_help(fit: Recording, estimators: Sequence[MonitorEstimator], seed: in
     """Does a linear discriminant of the features that they read find more of the model's errors
     where it learned from copies too? Out of fold, on rows as they are. Where too few of these are
     wrong to tell, errors are to be had of copies alone: it is enough that there are some."""
-    as_it_is, x = np.flatnonzero(fit.own), _features(fit, estimators)
+    as_it_is = np.flatnonzero(fit.own)
     own, labels, groups = fit.take(as_it_is), np.asarray(fit.labels), fit.groups
     assert groups is not None
     if (~own.correct).sum() < tuning.FEWEST_ERRORS:
         return _errors(fit) >= tuning.FEWEST_ERRORS
+    x = _features(fit, estimators)
     odds = np.full((2, len(own)), np.nan)
     for learn, judge in tuning.folds(~own.correct, seed, groups[as_it_is]):
         known = np.isin(groups, groups[as_it_is[learn]])

@@ -20,6 +20,7 @@ from edgemon.compiler.models.positions import Image
 from edgemon.compiler.monitors.estimator import Analysis, MonitorEstimator, Score
 from edgemon.compiler.monitors.shared.cells import cells, cells_values, cells_width, image_in_cells
 from edgemon.compiler.monitors.shared.class_scores import CODED_BYTES, MOST, ClassScores
+from edgemon.compiler.monitors.shared.vectors import plus
 from edgemon.compiler.program.ir import Builder
 from edgemon.compiler.recording.recording import BLOCK_ELEMENTS, Recording
 
@@ -223,12 +224,7 @@ class ClassSubspaceMonitor(MonitorEstimator):
     def _lowered(self, builder: Builder) -> int:
         """Value id of the square roots."""
         raw = cells(builder, self.image[0]) if self.image else builder.features(self.taps[0])
-        # No square is below a negative number: a constant that is a float, so that whole numbers
-        # become floats before it is taken from them.
-        most = builder.node("max", raw)
-        square = builder.node("mul", most, most)
-        lift = builder.node("clip", square, tables=[np.array([-self.lift_])])
-        logarithms = builder.node("log", builder.node("sub", raw, lift))
+        logarithms = builder.node("log", plus(builder, raw, self.lift_, whole=True))
         whole = builder.node("logsumexp", logarithms, tables=[np.array([1], np.uint32)])
         shares = builder.node("sub", logarithms, whole)
         return builder.node("exp", builder.node("scale", shares, tables=[np.array([0.5])]))

@@ -216,6 +216,33 @@ def test_copies_are_tried_where_errors_are_few(tmp_path: Path, wrong: int, tried
     assert may_help(replace(rows, labels=labels), learner()) is tried
 
 
+def test_copies_of_which_none_is_finite_stop_what_asked_for_them_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> Recording:
+        raise DataError("every row of the moved copies has a NaN")
+
+    monkeypatch.setattr("edgemon.compiler.augmenting.MOST_WRONG", 1.0)
+    monkeypatch.setattr("edgemon.compiler.pipeline.finite", none)
+    heard = Heard()
+    found = compiled(tmp_path / "b", LEARNERS, None, reporter=heard)
+    assert found["augmented"] is None
+    assert sum("every row of the moved copies has a NaN" in text for text in heard.notes) == 1
+    with pytest.raises(DataError, match="has a NaN"):
+        compiled(tmp_path / "c", LEARNERS, 1)
+
+
+def test_copies_stand_beside_their_rows_where_some_are_left_out(tmp_path: Path) -> None:
+    """Of two copies of each row, those with a NaN are gone."""
+    rows = make_recording(tmp_path / "a", "int8", 40, 0)
+    twice = make_recording(tmp_path / "b", "int8", 80, 1)
+    left = np.flatnonzero(np.random.default_rng(0).random(80) < 0.6)
+    found = augmented(rows, twice.take(left), 40, tmp_path)
+    assert found.groups is not None
+    np.testing.assert_array_equal(found.groups[40:], left % 40)
+    np.testing.assert_array_equal(found.groups[:40], np.arange(40))
+
+
 def test_guard_and_copies_go_together(tmp_path: Path) -> None:
     both = compiled(tmp_path / "b", "second_opinion,prototypes", 1, guard="rotation=20")
     assert both["guard"]["copies"] > 0

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
+from edgemon.compiler.augmenting import augmented
 from edgemon.compiler.data.row_file import RowFile
 from edgemon.compiler.monitors import MONITORS, second_opinion
 from edgemon.compiler.monitors.second_opinion import PENALTIES, TOLERANCE, UNCHOSEN
@@ -52,6 +54,27 @@ def test_with_hardly_an_error_the_strength_is_not_chosen(rows: Recording) -> Non
     right = np.flatnonzero(rows.correct)
     few = rows.take(np.concatenate([right, np.flatnonzero(~rows.correct)[:6]]))
     assert MONITORS["second_opinion"](taps=("features",)).fit(few).penalty_ == UNCHOSEN
+
+
+def test_with_hardly_an_error_those_of_moved_copies_choose(rows: Recording, tmp_path: Path) -> None:
+    few = rows.take(np.flatnonzero(rows.correct))
+    copies = make_recording(tmp_path / "copies", "int8", len(few), 1)
+    both = augmented(few, copies, len(few), tmp_path)
+    assert MONITORS["second_opinion"](taps=("features",)).fit(both).penalty_ in PENALTIES
+
+
+def test_moved_copies_choose_nothing_where_rows_have_errors(
+    rows: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: set[int] = set()
+    monkeypatch.setattr(
+        second_opinion, "roc_auc_score",
+        lambda wrong, odds: judged.add(len(wrong)) or roc_auc_score(wrong, odds),
+    )  # fmt: skip
+    copies = make_recording(tmp_path / "copies", "int8", len(rows), 1)
+    MONITORS["second_opinion"](taps=("features",)).fit(augmented(rows, copies, len(rows), tmp_path))
+    (count,) = judged
+    assert count == pytest.approx(len(rows) / 4, rel=0.05)
 
 
 def test_a_channel_that_hardly_moves_is_not_spread(rows: Recording) -> None:

@@ -29,6 +29,20 @@ def test_odds_are_of_all_other_classes_together() -> None:
     np.testing.assert_allclose(np.exp(found), [0.3 / 0.7, 0.7 / 0.3])
 
 
+def test_no_threshold_is_read_off_moved_copies(rows: Recording) -> None:
+    judged: list[np.ndarray] = []
+
+    def classify(x: np.ndarray, labels: np.ndarray, own: np.ndarray) -> np.ndarray:  # noqa: ARG001
+        judged.append(own[:, 0])
+        return np.random.default_rng(0).normal(size=(len(own), rows.n_classes))
+
+    moved = np.arange(len(rows)) % 2 == 1
+    x = np.arange(len(rows), dtype=float)[:, None]
+    given = replace(rows, augmented=moved, groups=np.arange(len(rows)) // 2)
+    alarm_threshold("mcc", given, x, classify, 0)
+    np.testing.assert_array_equal(np.sort(np.concatenate(judged)), np.flatnonzero(~moved))
+
+
 def test_the_threshold_is_best_on_rows_that_were_not_learned_from(rows: Recording) -> None:
     """A classifier that remembers is sure of every row it has seen: in sample its odds are no
     guide."""
